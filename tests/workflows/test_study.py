@@ -25,6 +25,7 @@ import musculo
 from musculo.cli.main import app
 from musculo.demo import arm_chain
 from musculo.errors import InvalidFile, InvalidInput, UnknownName
+from musculo.io.setup import MarkerTask
 from musculo.opensim_tools.trial_tasks import TrialOptions
 from musculo.study import StudyTrial, TrialStatus, collect, read_study, run_study, study_page, trial_run
 from musculo.study.study_page import distances
@@ -75,10 +76,14 @@ def test_a_folder_is_a_study(recordings):
 
 
 def test_a_file_says_more(recordings, tmp_path):
+    tasks = '<IKTaskSet><objects><IKMarkerTask name="{}"><weight>{}</weight></IKMarkerTask></objects></IKTaskSet>'
+    for name, weight in (("a", 2), ("b", 5)):
+        (tmp_path / f"{name}.xml").write_text(tasks.format("hand", weight))
     (tmp_path / "study.toml").write_text(
         f"""
         name = "reaching"
         lowpass = 8
+        tasks = "a.xml"
         steps = ["ik", "id"]
         [[subject]]
         name = "A"
@@ -92,12 +97,14 @@ def test_a_file_says_more(recordings, tmp_path):
         [[subject.trial]]
         file = "{recordings}/S1/reach2.trc"
         time = [0.1, 0.4]
+        tasks = "b.xml"
         """
     )
     first, second = read_study(tmp_path).trials
     assert (first.key, first.group, first.condition) == ("A/first", "control", "fast")
     assert (first.options.cutoff, second.options.cutoff) == (10.0, 8.0)
-    assert second.options == TrialOptions(("ik", "id"), (0.1, 0.4), 8.0)
+    assert second.options == TrialOptions(("ik", "id"), (0.1, 0.4), 8.0, fit=(MarkerTask("hand", weight=5.0),))
+    assert [task.weight for task in first.options.fit] == [2.0]
 
 
 def test_names_of_files_are_a_study(recordings, tmp_path):

@@ -11,6 +11,7 @@ from typing import Any
 
 from musculo.errors import InvalidFile, InvalidInput, UnknownName
 from musculo.io.bids_motion import ENDING
+from musculo.io.setup import read_tasks
 from musculo.io.text import PathLike, checked_path
 from musculo.opensim_tools.trial_tasks import STEPS, TrialOptions
 
@@ -18,7 +19,7 @@ _KIND = "a study (.toml) or a folder"
 RECORDINGS = (".c3d", ".trc")
 # Options of a trial by the words of a study, and how they are read.
 _NUMBERS = {"lowpass": "cutoff", "filter_loads": "loads_cutoff", "fill_gaps": "fill_gaps", "reserve": "reserve"}
-_OPTIONS = ("steps", "time", "forces", "up", "zeros_as_gaps", "feet", "plates", *_NUMBERS)
+_OPTIONS = ("steps", "tasks", "time", "forces", "up", "zeros_as_gaps", "feet", "plates", *_NUMBERS)
 _TOP = ("name", "output", "pattern", "bids", "model", "loads", "group", "subject", *_OPTIONS)
 _SUBJECT = ("name", "model", "group", "trials", "loads", "trial", *_OPTIONS)
 _TRIAL = ("file", "name", "model", "condition", "loads", *_OPTIONS)
@@ -280,6 +281,8 @@ def _options(entry: Mapping[str, Any], base: TrialOptions, home: Path, where: st
             if step not in STEPS:
                 raise UnknownName("step", step, STEPS, where)
         changed["steps"] = steps
+    if "tasks" in entry:
+        changed["fit"] = read_tasks(_existing(home / _text(entry, "tasks", where), where))
     if "time" in entry:
         span = entry["time"]
         if not (isinstance(span, list) and len(span) == 2 and all(isinstance(t, int | float) for t in span)):
