@@ -5,53 +5,41 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from musculo.arrays import FloatArray
 from musculo.dynamics.forward import impossible_inertias, refuse_indefinite
-from musculo.dynamics.loads.external import ExternalLoad, Loads
+from musculo.dynamics.loads.external import Loads
 from musculo.embedding.embedding import embedding_of
 from musculo.embedding.loops.methods.joint_variables import LoopMethod
 from musculo.embedding.loops.methods.loop_methods import LoopName, in_words, method_of
 from musculo.embedding.loops.methods.loop_projection import Projection
 from musculo.errors import InvalidInput, MusculoWarning, SingularSystem, Unsupported
-from musculo.forces.compiled_forces import passive_paths
 from musculo.like import Like, Wrapping, wrapping_of
 from musculo.like import method_of as method_of_muscles
 from musculo.model.model import Model
-from musculo.muscle.fitted_paths.fitted_path_model import FITTED
-from musculo.results.external_loads import ExternalLoads, LoadSeries
 from musculo.results.provenance import Provenance
 from musculo.simulation.checks.doubts import first_doubt
 from musculo.simulation.checks.long_steps import long_steps
 from musculo.simulation.checks.sampled_ranges import beyond_samples, sampled_ranges
 from musculo.simulation.equations.systems import ConstrainedSystem, EmbeddedSystem, MultiplierSystem, System
-from musculo.simulation.forces.acting import Acting, AllForces, Forces, LoadsOfState, is_kernel
-from musculo.simulation.forces.kernel_force import KernelForce
-from musculo.simulation.forces.model_force import ModelForce, PathForce
+from musculo.simulation.forces.acting import Acting, AllForces, LoadsOfState
+from musculo.simulation.forces.forces_on_model import Laws, all_that_acts
 from musculo.simulation.integrators.control import Control
 from musculo.simulation.integrators.simulation_events import SimulationEvent, StateFunction, Watch, events_of
 from musculo.simulation.integrators.stepped_run import Run
 from musculo.simulation.integrators.steppers import OneStep, Stepper
-from musculo.simulation.muscles.driven_system import DrivenSystem
-from musculo.simulation.muscles.excitations import (
-    Controller,
-    Excitations,
-    beyond_unit,
-    control_functions,
-    in_python,
-    longest_step,
-)
-from musculo.simulation.muscles.muscle_motion import FiberStart, MuscleMotion, muscle_motion, start_of_muscles
-from musculo.simulation.muscles.muscles_as_force import ControllerState, MuscleForce
 from musculo.simulation.simulation import Simulation, SimulationStatus
 from musculo.simulation.start import start_of
 
 if TYPE_CHECKING:
     from musculo.simulation.equations.absolute_system import AbsoluteSystem
+    from musculo.simulation.muscles.excitations import Controller, Excitations
+    from musculo.simulation.muscles.muscle_motion import FiberStart, MuscleMotion
+    from musculo.simulation.muscles.muscles_as_force import MuscleForce
 
 
 Method = Literal["cvode", "adams", "rkf45", "tr-bdf2", "imex", "ida"]
@@ -184,8 +172,16 @@ def simulate(
     muscles: MuscleForce | None = None
     doubts: tuple[str, ...] = ()
     if muscular:
-        muscles, longest, doubts = _muscles(
-            used, excitations, controller, formulation, like, wrapping, model_forces, (start, float(wanted[-1]))
+        if formulation != "embedded":
+            raise Unsupported(f"muscles act in the embedded form alone; omit formulation={formulation!r}")
+        # mechanisms without muscles need none of this
+        from musculo.muscle.fitted_paths.fitted_path_model import FITTED
+        from musculo.simulation.muscles.controlled_muscles import controlled_muscles
+        from musculo.simulation.muscles.driven_system import DrivenSystem
+        from musculo.simulation.muscles.muscle_motion import muscle_motion, start_of_muscles
+
+        muscles, longest, doubts = controlled_muscles(
+            used, excitations, controller, like, wrapping, model_forces, (start, float(wanted[-1]))
         )
         control = replace(control, max_step=min(control.max_step, longest))
     elif method == "imex" or activation is not None or fiber_length is not None:
@@ -193,8 +189,8 @@ def simulate(
             "no muscle acts without excitations or a controller: give excitations (0.0 for rest), or leave out "
             "activation, fiber_length and method='imex'"
         )
-    laws = _Laws(wrapping_of(like, wrapping), method_of_muscles(like, None))
-    acting, sprung = _acting(used, forces, loads, model_forces, wanted, muscles, laws)
+    laws = Laws(wrapping_of(like, wrapping), method_of_muscles(like, None))
+    acting, sprung = all_that_acts(used, forces, loads, model_forces, wanted, muscles, laws)
     if muscles is None:
         system, project = _system(used, acting, method, formulation, stabilisation)
         y = system.state(start, q, u)
@@ -276,91 +272,6 @@ def simulate(
         notes=notes,
         _muscles=None if muscles is None else over,
     )
-
-
-def _muscles(
-    model: Model,
-    excitations: Excitations | None,
-    controller: Controller | None,
-    formulation: Formulation,
-    like: Like | None,
-    wrapping: Wrapping | None,
-    springs: bool,
-    span: tuple[float, float],
-) -> tuple[MuscleForce, float, tuple[str, ...]]:
-    """What muscles and other actuators do under these controls, the longest step [s], and notes."""
-    if formulation != "embedded":
-        raise Unsupported(f"muscles act in the embedded form alone; omit formulation={formulation!r}")
-    stated, called = in_python(model, {} if excitations is None else excitations)
-    functions = control_functions(model, stated)
-    if called:
-        controller = _with_functions(called, controller)
-    opensim = method_of_muscles(like, None) == "opensim"
-    force = MuscleForce(model, functions, wrapping_of(like, wrapping), opensim, controller, springs)
-    return force, longest_step(functions), beyond_unit(model, functions, *span)
-
-
-def _with_functions(called: Mapping[str, Callable[[float], float]], controller: Controller | None) -> Controller:
-    """A controller that adds functions of time to what another gives."""
-    if controller is not None and is_kernel(controller):
-        raise InvalidInput("a compiled controller goes with numbers, samples and functions of musculo.functions alone")
-
-    def both(t: float, state: ControllerState) -> ArrayLike | Mapping[str, float]:
-        found = {name: float(function(t)) for name, function in called.items()}
-        if controller is None:
-            return found
-        given = controller(t, state)
-        if isinstance(given, Mapping):
-            return {name: found.get(name, 0.0) + given.get(name, 0.0) for name in {**found, **given}}
-        total = np.array(given, dtype=float)
-        for name, value in found.items():
-            total[state.names.index(name)] += value
-        return total
-
-    return both
-
-
-class _Laws(NamedTuple):
-    """Whose methods the model's own forces take."""
-
-    wrapping: Wrapping
-    contacts: Literal["exact", "opensim"]
-
-
-def _acting(
-    model: Model,
-    forces: AllForces,
-    loads: LoadsOfState | Loads | None,
-    springs: bool,
-    times: FloatArray,
-    muscles: MuscleForce | None,
-    laws: _Laws,
-) -> tuple[Acting, bool]:
-    """What acts on the model, and whether its own forces are among that."""
-    if isinstance(loads, ExternalLoads):
-        known = loads.table.time
-        if times[-1] < known[0] or times[0] > known[-1]:
-            raise InvalidInput(
-                f"the simulation, {times[0]:g} to {times[-1]:g} s, lies outside the external loads of "
-                f"{loads.table.source or loads.name!r}, which last from {known[0]:g} to {known[-1]:g} s"
-            )
-    elif loads is not None and not callable(loads) and not isinstance(loads, ExternalLoad | LoadSeries | Sequence):
-        raise InvalidInput(
-            f"loads is {loads!r:.60}; give loads over time (read_external_loads), constant ones (ExternalLoad), or a "
-            "function (t, q, u) -> list of ExternalLoad"
-        )
-    of_states, fixed = (loads, None) if callable(loads) else (None, loads)
-    # muscles come first: they work out the controls that other actuators take
-    own: list[KernelForce | Forces] = [] if muscles is None else [muscles]
-    compiled_ones = ModelForce(model, springs, fixed, muscles, laws.contacts)
-    if compiled_ones.any:
-        own.append(compiled_ones)
-    # those along paths are among the muscles' own
-    along = passive_paths(model) if springs and muscles is None else None
-    if along is not None:
-        own.append(PathForce(along, laws.wrapping))
-    sprung = compiled_ones.passive or along is not None
-    return Acting(model, forces, of_states, own), sprung
 
 
 def _told(**options: Any) -> dict[str, Any]:

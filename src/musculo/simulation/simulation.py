@@ -15,7 +15,6 @@ from musculo.arrays import FloatArray
 from musculo.dynamics.constrained_dynamics import constraint_equations
 from musculo.dynamics.energy import kinetic_energy, potential_energy
 from musculo.errors import InvalidInput
-from musculo.forces.model_forces import model_forces
 from musculo.model.coordinate import coordinate_path
 from musculo.model.model import Model
 from musculo.results.labelled_arrays import labelled
@@ -111,6 +110,8 @@ class Simulation(Result):
         """(frames,) energy that springs, bushings and contacts of the model hold, where they act [J]."""
         if not self._sprung:
             return np.zeros(len(self.time))
+        from musculo.forces.model_forces import model_forces
+
         return np.asarray(model_forces(self.model, self.q, time=self.time).energy.sum(axis=1))
 
     @property

@@ -12,13 +12,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from musculo.arrays import FloatArray
-from musculo.compile.compiled import compiled
-from musculo.dynamics.loads.external import ExternalLoad, listed, node_wrenches
-from musculo.dynamics.poses import kinematics
+from musculo.dynamics.loads.external import ExternalLoad
 from musculo.errors import InvalidInput
-from musculo.forces.acting_data import nothing_acting
 from musculo.kernels.compiler.driver_code import c_function
-from musculo.kernels.integrate.forced_tree import ForcedTree, forced_room, in_turn, wrench_force
+from musculo.kernels.integrate.forced_tree import in_turn
 from musculo.model.model import Model
 from musculo.simulation.forces.kernel_force import KernelForce
 
@@ -140,7 +137,9 @@ class Acting:
             one = _Compiled(force, *sizes) if isinstance(force, KernelForce) else self._in_python(force)
             self._parts.append(one)
         if loads is not None:
-            self._parts.append(_InPython(_OfLoads(model, loads), *sizes))
+            from musculo.simulation.forces.loads_of_state import ForcesOfLoads
+
+            self._parts.append(_InPython(ForcesOfLoads(model, loads), *sizes))
         for force in listed_forces(forces):
             if is_kernel(force) or isinstance(force, KernelForce):
                 kernels = True
@@ -206,28 +205,6 @@ class Acting:
         for part in self._parts:
             part.add(t, q, u, tau)
             self._checked(tau, f"forces at t = {t:.6g} s")
-        return tau
-
-
-class _OfLoads:
-    """J^T F of loads that a function gives.
-
-    Args:
-        loads: (t, q, u) -> one or several `ExternalLoad`.
-    """
-
-    def __init__(self, model: Model, loads: LoadsOfState) -> None:
-        self._model, self._loads, self._compiled = model, loads, compiled(model)
-        c = self._compiled
-        self._tree = ForcedTree(c.tree, c.table, nothing_acting(), np.zeros((1, 1)))
-        self._room = forced_room(self._tree)
-
-    def __call__(self, t: float, q: FloatArray, u: FloatArray) -> FloatArray:
-        loads = listed(self._loads(t, q, u), 1)
-        tau = np.zeros(len(u))
-        if loads:
-            wrench = node_wrenches(self._compiled, loads, 1, lambda: kinematics(self._model, q, threads=1))
-            wrench_force(q, wrench[0], tau, self._tree, self._room)
         return tau
 
 
