@@ -40,8 +40,8 @@ from musculo import (
 )
 from musculo.functions.elementary_functions import Linear
 from musculo.functions.splines import SimmSpline
-from musculo.model.constraint import CoordinateCoupler, EquationConstraint
 from musculo.model.joints import Axis, BallJoint, CustomJoint, EllipsoidJoint, FreeJoint, PinJoint, PlanarJoint
+from musculo.model.model_constraint import CoordinateCoupler, EquationConstraint
 from musculo.simulation.equations.accelerations import ConstrainedRates, EmbeddedRates
 from support.mechanisms import andrews_squeezer, five_bar, four_bar
 from trees import data_folder

@@ -76,11 +76,11 @@ from musculo.io.trc import write_trc as write_trc
 from musculo.model.body import Body as Body
 from musculo.model.body import Marker as Marker
 from musculo.model.body import Placement as Placement
-from musculo.model.constraint import PointConstraint as PointConstraint
 from musculo.model.coordinate import Coordinate as Coordinate
 from musculo.model.force import Muscle as Muscle
 from musculo.model.joints import PinJoint as PinJoint
 from musculo.model.model import Model as Model
+from musculo.model.model_constraint import PointConstraint as PointConstraint
 from musculo.muscle.fibers.equilibrium import muscle_equilibrium as muscle_equilibrium
 from musculo.muscle.fibers.equilibrium import muscle_force as muscle_force
 from musculo.muscle.path_loads.path_forces import path_tensions as path_tensions

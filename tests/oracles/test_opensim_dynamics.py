@@ -17,8 +17,8 @@ import pytest
 import musculo
 from musculo import Coordinate, Model, Placement, read_osim, write_osim
 from musculo.functions import Constant, Linear, SimmSpline
-from musculo.model.constraint import CoordinateCoupler
 from musculo.model.joints import Axis, CustomJoint
+from musculo.model.model_constraint import CoordinateCoupler
 from support import opensim_numbers
 from support.complex_kernels import ComplexKernels
 from support.dynamics_models import assert_close, random_body, random_unit

@@ -14,7 +14,7 @@ from musculo.absolute import agreement, from_model, kinematic_analysis
 from musculo.absolute import loads_by_multipliers as absolute_dynamics
 from musculo.dynamics.inverse import inverse_dynamics
 from musculo.errors import Unsupported
-from musculo.model.constraint import EquationConstraint
+from musculo.model.model_constraint import EquationConstraint
 from support.dynamics_models import KINDS, assert_close, one_joint, random_state, random_tree
 from support.mechanisms import LOOPED, four_bar
 from support.recorded_data import recorded, within

@@ -11,8 +11,8 @@ from scipy.integrate import solve_ivp
 import musculo
 from musculo import Body, Coordinate, Model, Placement
 from musculo.functions import Polynomial
-from musculo.model.constraint import CoordinateCoupler
 from musculo.model.joints import FreeJoint
+from musculo.model.model_constraint import CoordinateCoupler
 from musculo.spatial.rotation import axis_rotation, quaternion_from_xyz, to_xyz
 from support.dynamics_models import JOINTS, random_body, random_placement, random_state
 

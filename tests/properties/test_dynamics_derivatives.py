@@ -9,7 +9,7 @@ import musculo
 from musculo import Model
 from musculo.errors import InvalidInput
 from musculo.functions import Polynomial, Sine
-from musculo.model.constraint import CoordinateCoupler
+from musculo.model.model_constraint import CoordinateCoupler
 from support.complex_kernels import ComplexKernels, slope, step
 from support.dynamics_models import (
     KINDS,

@@ -15,7 +15,7 @@ from musculo.embedding.loops.equations.frame_jets import Jet
 from musculo.embedding.loops.looped import Looped
 from musculo.functions import Linear, Sine
 from musculo.model import EquationConstraint, Fitted, Molecule
-from musculo.model.constraint import CoordinateCoupler
+from musculo.model.model_constraint import CoordinateCoupler
 from support.dynamics_models import Curve, assert_close, difference_nodes, extrapolated, random_q, random_tree
 from support.mechanisms import andrews_squeezer, closing, five_bar, four_bar
 

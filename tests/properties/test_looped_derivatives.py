@@ -10,7 +10,7 @@ from musculo import Model
 from musculo.dynamics.derivatives.embedded_slopes import embedded_slopes
 from musculo.errors import Unsupported
 from musculo.functions import Polynomial, Sine
-from musculo.model.constraint import CoordinateCoupler, EquationConstraint
+from musculo.model.model_constraint import CoordinateCoupler, EquationConstraint
 from support.dynamics_models import assert_close, difference_nodes, extrapolated
 from support.mechanisms import LOOPED, chain, five_bar, four_bar
 

@@ -13,7 +13,7 @@ from musculo.compile.joint_nodes import placed
 from musculo.dynamics.inverse import inverse_dynamics
 from musculo.errors import InvalidInput, UnknownName, Unsupported
 from musculo.functions import Polynomial
-from musculo.model.constraint import CoordinateCoupler
+from musculo.model.model_constraint import CoordinateCoupler
 from support.complex_kernels import ComplexKernels, slope, step
 from support.dynamics_models import (
     KINDS,

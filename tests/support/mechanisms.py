@@ -10,14 +10,14 @@ from numpy.linalg import norm
 
 from musculo import kinematics
 from musculo.model.body import Placement, Vec3
-from musculo.model.constraint import (
+from musculo.model.model import Model
+from musculo.model.model_constraint import (
     ConstantDistanceConstraint,
     Constraint,
     PointConstraint,
     PointOnLineConstraint,
     WeldConstraint,
 )
-from musculo.model.model import Model
 from musculo.replications.closed_loops.mechanisms import andrews_squeezer as andrews_squeezer
 from musculo.replications.closed_loops.mechanisms import hinge as hinge
 from musculo.replications.closed_loops.mechanisms import link as link

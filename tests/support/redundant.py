@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 from musculo.model.body import Body, Placement, Vec3
-from musculo.model.constraint import Constraint, PointConstraint, PointOnLineConstraint, WeldConstraint
 from musculo.model.coordinate import Coordinate
 from musculo.model.joints import PinJoint
 from musculo.model.model import Model
+from musculo.model.model_constraint import Constraint, PointConstraint, PointOnLineConstraint, WeldConstraint
 from musculo.spatial.rotation import to_xyz
 
 GRAVITY = np.array([0.0, -9.81, 0.0])

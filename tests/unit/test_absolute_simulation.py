@@ -8,10 +8,10 @@ from numpy.testing import assert_allclose
 
 import musculo
 from musculo import embedding_of, forward_dynamics, mass_matrix, simulate
-from musculo.absolute.free_motion import FreeMotion
+from musculo.absolute.absolute_forward_dynamics import FreeMotion
 from musculo.errors import InvalidInput, SingularSystem, Unsupported
 from musculo.functions import Polynomial
-from musculo.model.constraint import CoordinateCoupler
+from musculo.model.model_constraint import CoordinateCoupler
 from support.dynamics_models import KINDS, one_joint, random_q, random_state, random_tree
 from support.mechanisms import LOOPED, four_bar
 from support.redundant import bennett, coupled_cranks

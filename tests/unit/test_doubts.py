@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from musculo import Model, embedding_of, simulate
-from musculo.model.constraint import PointOnLineConstraint
+from musculo.model.model_constraint import PointOnLineConstraint
 from musculo.simulation.checks.doubts import first_doubt
 from musculo.simulation.equations.systems import ConstrainedSystem
 from musculo.simulation.forces.acting import Acting

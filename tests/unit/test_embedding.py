@@ -9,8 +9,8 @@ import musculo
 from musculo import Body, Coordinate, Model, Placement
 from musculo.errors import InvalidInput, InvalidModel, UnknownName
 from musculo.functions import Constant, Linear, MultivariatePolynomial, Polynomial, SimmSpline, Sine
-from musculo.model.constraint import CoordinateCoupler, PointConstraint, UnsupportedConstraint
 from musculo.model.joints import BallJoint, PinJoint
+from musculo.model.model_constraint import CoordinateCoupler, PointConstraint, UnsupportedConstraint
 from support.dynamics_models import assert_allclose, assert_close, difference_nodes, extrapolated, random_q, random_tree
 
 # A handful of products in float64.

@@ -18,7 +18,7 @@ from musculo.cli.main import app
 from musculo.diagnostics.finding import Severity
 from musculo.errors import InvalidInput, UnknownName
 from musculo.model import FreeJoint
-from musculo.results.force_columns import force_columns
+from musculo.results.plate_columns import force_columns
 from support.c3d_files import C3DMaker, plate_group
 from support.recorded_data import DATA, NO_DATA, recorded
 

@@ -11,8 +11,8 @@ import musculo
 from musculo import Body, Coordinate, Model, Placement
 from musculo.errors import InvalidInput, InvalidModel, SingularSystem, Unsupported
 from musculo.functions import Linear, Sine
-from musculo.model.constraint import CoordinateCoupler, PointConstraint, UnsupportedConstraint
 from musculo.model.joints import Axis, BallJoint, CustomJoint, FreeJoint, GimbalJoint, PinJoint, SliderJoint, WeldJoint
+from musculo.model.model_constraint import CoordinateCoupler, PointConstraint, UnsupportedConstraint
 from musculo.spatial.inertia import RigidInertia, tensor
 from musculo.spatial.pose import Pose
 from support.dynamics_models import assert_allclose, random_body, random_placement, random_state, random_tree

@@ -8,8 +8,8 @@ from numpy.testing import assert_allclose
 
 import musculo
 from musculo.functions import Linear
-from musculo.model.constraint import CoordinateCoupler
 from musculo.model.force import Muscle
+from musculo.model.model_constraint import CoordinateCoupler
 from musculo.model.model_path import Path, PathPoint
 from support.mechanisms import five_bar, four_bar
 

@@ -9,7 +9,7 @@ import pytest
 
 from musculo import Markers, inverse_kinematics
 from musculo.errors import InvalidInput, UnknownName, Unsupported
-from musculo.model.constraint import UnsupportedConstraint
+from musculo.model.model_constraint import UnsupportedConstraint
 from support.ik_models import motion, planar_arm, recorded
 
 

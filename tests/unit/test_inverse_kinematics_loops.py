@@ -13,8 +13,8 @@ from musculo.analyses.inverse_kinematics.follow_recording import Status
 from musculo.functions import Linear
 from musculo.model import CoordinateCoupler
 from musculo.model.body import Body
-from musculo.model.constraint import EquationConstraint, PointConstraint, WeldConstraint
 from musculo.model.joints import BallJoint, FreeJoint, PinJoint
+from musculo.model.model_constraint import EquationConstraint, PointConstraint, WeldConstraint
 from musculo.results import Orientations
 from support.ik_models import markers_on
 from support.mechanisms import andrews_squeezer, five_bar, four_bar

@@ -9,7 +9,7 @@ import musculo
 from musculo import Body, Coordinate, Model, PinJoint, Placement
 from musculo.errors import SingularSystem
 from musculo.functions import Linear
-from musculo.model.constraint import CoordinateCoupler
+from musculo.model.model_constraint import CoordinateCoupler
 
 GOOD = (1.0, 1.0, 1.0, 0.0, 0.0, 0.0)
 

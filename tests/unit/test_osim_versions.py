@@ -8,7 +8,7 @@ from lxml import etree
 from musculo.functions import Constant, Linear, SimmSpline
 from musculo.io import read_osim, write_osim
 from musculo.model.body import Placement
-from musculo.model.constraint import PointConstraint, WeldConstraint
+from musculo.model.model_constraint import PointConstraint, WeldConstraint
 from musculo.model.model_path import ConditionalPathPoint, MovingPathPoint
 
 GROUND_BODY = '<Body name="ground"><mass>0</mass><Joint/></Body>'

@@ -15,8 +15,8 @@ from musculo import Body, Coordinate, Model, Placement
 from musculo.demo import MODEL_FILE
 from musculo.errors import InvalidInput, SingularSystem
 from musculo.functions import MultivariatePolynomial, Polynomial, Sine
-from musculo.model.constraint import CoordinateCoupler
 from musculo.model.joints import BallJoint, FreeJoint, PinJoint
+from musculo.model.model_constraint import CoordinateCoupler
 from support.dynamics_models import KINDS, random_tree
 from support.recorded_data import recorded, within
 

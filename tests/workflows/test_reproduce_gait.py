@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from musculo.dynamics.poses import kinematics
-from musculo.replications.prediction.gait import (
+from musculo.replications.prediction.predicted_gait import (
     BAND,
     SPEED_BAND,
     coordinates_of_step,

@@ -26,7 +26,10 @@ from musculo.embedding.speed_rates import turning_joints
 from musculo.errors import InvalidInput, Unsupported
 from musculo.functions.elementary_functions import Constant
 from musculo.model.body import Placement, Vec3
-from musculo.model.constraint import (
+from musculo.model.joint_tree import tree_order
+from musculo.model.joints.joint import BallMotion, EllipsoidMotion, FreeMotion
+from musculo.model.model import Model
+from musculo.model.model_constraint import (
     ConstantDistanceConstraint,
     Constraint,
     CoordinateCoupler,
@@ -34,9 +37,6 @@ from musculo.model.constraint import (
     PointOnLineConstraint,
     WeldConstraint,
 )
-from musculo.model.joint_tree import tree_order
-from musculo.model.joints.joint import BallMotion, EllipsoidMotion, FreeMotion
-from musculo.model.model import Model
 from musculo.spatial.rotation import quaternion_from_xyz, to_xyz
 
 Driven = Literal["tree", "independent", "none"]

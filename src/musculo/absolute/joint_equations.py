@@ -23,7 +23,7 @@ from musculo.absolute.terms import Row, frames_align
 from musculo.errors import InvalidModel, Unsupported
 from musculo.functions.scaled import times
 from musculo.model.body import Vec3
-from musculo.model.joints.cylindrical import CylindricalJoint
+from musculo.model.joints.cylindrical_joint import CylindricalJoint
 from musculo.model.joints.joint import (
     X_AXIS,
     Y_AXIS,
@@ -38,7 +38,7 @@ from musculo.model.joints.joint import (
     along,
 )
 from musculo.model.joints.pin import PinJoint
-from musculo.model.joints.planar import PlanarJoint
+from musculo.model.joints.planar_joint import PlanarJoint
 from musculo.model.joints.slider import SliderJoint
 from musculo.spatial.pose import Pose
 from musculo.spatial.rotation import to_xyz

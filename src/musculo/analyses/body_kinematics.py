@@ -17,7 +17,7 @@ from musculo.model.body import GROUND
 from musculo.model.model import Model
 from musculo.results.labelled_arrays import AXES
 from musculo.results.provenance import Provenance
-from musculo.results.result import Result, Series, also
+from musculo.results.result_base import Result, Series, also
 from musculo.results.table import Table
 from musculo.spatial.rotation import to_xyz
 

@@ -41,7 +41,7 @@ from musculo.model.function_path import FunctionPath
 from musculo.model.model import Model
 from musculo.model.model_path import MovingPathPoint
 from musculo.muscle.path_loads.path_wrenches import PathWrenches, path_wrenches
-from musculo.results.result import Result, Series
+from musculo.results.result_base import Result, Series
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -18,7 +18,7 @@ from musculo.dynamics.poses import kinematics
 from musculo.errors import InvalidInput, UnknownName
 from musculo.model.model import Model
 from musculo.results.external_loads import ExternalForce, ExternalLoads
-from musculo.results.force_columns import ForceColumns, force_columns
+from musculo.results.plate_columns import ForceColumns, force_columns
 from musculo.results.table import Table
 from musculo.signals.gaps import runs
 

@@ -43,7 +43,7 @@ from musculo.muscle.path_loads.path_wrenches import PathWrenches
 from musculo.muscle.paths.geometry import STATUSES
 from musculo.results.labelled_arrays import AXES
 from musculo.results.notebook_figures import series_html
-from musculo.results.result import Result, Series, also, times_or_numbers
+from musculo.results.result_base import Result, Series, also, times_or_numbers
 from musculo.results.table import Table
 
 _PARTS = ("fx", "fy", "fz", "mx", "my", "mz", "px", "py", "pz")

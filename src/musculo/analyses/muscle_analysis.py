@@ -23,7 +23,7 @@ from musculo.muscle.fibers.equilibrium import MuscleForces, Status, Tendon, musc
 from musculo.muscle.fibers.tendon_states import fiber_length_at_tension
 from musculo.muscle.paths.geometry import STATUSES, PathGeometry, muscle_geometry
 from musculo.results.labelled_arrays import labelled
-from musculo.results.result import Result, also
+from musculo.results.result_base import Result, also
 from musculo.results.table import Table
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ from musculo.analyses.inverse_kinematics.opensim_assembly import assembled
 from musculo.arrays import FloatArray
 from musculo.compile.compiled import check_model
 from musculo.diagnostics.finding import texts, warn_of
-from musculo.diagnostics.recordings import motion_findings
+from musculo.diagnostics.recording_doubts import motion_findings
 from musculo.embedding.embedding import embedding_of, times_of
 from musculo.embedding.speed_rates import (
     angle_rates_inverse,
@@ -28,7 +28,7 @@ from musculo.model.coordinate import coordinate_path
 from musculo.model.model import Model
 from musculo.results.made_once import made_once
 from musculo.results.notebook_figures import series_html
-from musculo.results.result import Result, Series, also
+from musculo.results.result_base import Result, Series, also
 from musculo.results.table import Table
 from musculo.signals.natural_smoothing import NaturalSpline
 

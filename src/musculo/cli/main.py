@@ -262,7 +262,7 @@ def study(
     as_json: Annotated[bool, typer.Option("--json", help="Print the outcome as JSON.")] = False,
 ) -> None:
     """Run all trials of all subjects, and collect them: curves, peaks, one page. A second call does what is left."""
-    from musculo.cli.commands.study import make_study
+    from musculo.cli.commands.study_command import make_study
 
     raise typer.Exit(make_study(source, output, jobs, scheduler, pages, dry, quiet, as_json))
 
@@ -285,7 +285,7 @@ def c3d(
     as_json: Annotated[bool, typer.Option("--json", help="Print the outcome as JSON.")] = False,
 ) -> None:
     """Write what a C3D file holds as files that OpenSim reads: markers, forces of plates, channels, events."""
-    from musculo.cli.commands.recording import convert_recording
+    from musculo.cli.commands.c3d_command import convert_recording
 
     convert_recording(source, output, up or None, forward or None, force, quiet, as_json)
 

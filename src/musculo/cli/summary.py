@@ -10,12 +10,12 @@ from musculo.embedding.couplers.coordinate_rules import Coupled, Locked, Prescri
 from musculo.embedding.embedding import embedding_of
 from musculo.errors import MusculoError
 from musculo.io.osim.xml import document_version, parse_document
-from musculo.model.constraint import Constraint, UnsupportedConstraint
 from musculo.model.coordinate import Coordinate
 from musculo.model.force import Muscle
 from musculo.model.joints import UnsupportedJoint
 from musculo.model.joints.joint import BallMotion, EllipsoidMotion, FreeMotion, FunctionMotion, Joint
 from musculo.model.model import Model
+from musculo.model.model_constraint import Constraint, UnsupportedConstraint
 from musculo.model.wrap import UnsupportedWrapObject, WrapObject
 from musculo.results.angle_columns import is_coordinate
 

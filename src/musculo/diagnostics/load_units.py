@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 
 from musculo.arrays import FloatArray
 from musculo.diagnostics.finding import Finding, Severity
-from musculo.diagnostics.recordings import FAR
+from musculo.diagnostics.recording_doubts import FAR
 from musculo.dynamics.loads.external import ExternalLoad
 from musculo.dynamics.poses import kinematics
 from musculo.model.body import GROUND

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from musculo.arrays import FloatArray
 from musculo.diagnostics.finding import Finding, Severity
 from musculo.diagnostics.load_units import LOADS, load_unit_findings
-from musculo.diagnostics.recordings import FAR, LONG_STEP, hole_findings
+from musculo.diagnostics.recording_doubts import FAR, LONG_STEP, hole_findings
 from musculo.dynamics.loads.external import ExternalLoad
 from musculo.dynamics.poses import kinematics
 from musculo.model.body import GROUND

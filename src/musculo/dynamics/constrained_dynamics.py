@@ -44,8 +44,8 @@ from musculo.kernels.constraints.multipliers import SOLVED, ConstrainedFrames, C
 from musculo.kernels.constraints.repeated_equations import DISAGREE
 from musculo.kernels.tree.tree_frames import over_frames
 from musculo.model.body import GROUND
-from musculo.model.constraint import CoordinateCoupler
 from musculo.model.model import Model
+from musculo.model.model_constraint import CoordinateCoupler
 
 _NO_WRENCH = np.zeros((0, 6))
 # Poses that are further off their constraints are in no position of the mechanism, singular or not [rad, or of size].

@@ -10,7 +10,7 @@ from musculo.compile.coordinate_arrays import coordinates_of
 from musculo.embedding.speed_rates import TurningJoint, turning_joints
 from musculo.errors import InvalidInput
 from musculo.model.joints.ball import BallJoint
-from musculo.model.joints.free import FreeJoint
+from musculo.model.joints.free_joint import FreeJoint
 from musculo.model.model import Model
 from musculo.spatial.rotation import from_quaternion, quaternion_from_xyz, to_xyz
 

@@ -18,7 +18,7 @@ from musculo.forces.contact_hertz import HertzContacts
 from musculo.forces.contact_smooth import SmoothContacts
 from musculo.forces.coordinate_forces import CoordinateExpressions, CoordinateLimits, CoordinateSprings
 from musculo.forces.placed import Acting, Columns, Found, Moving
-from musculo.forces.points import PointExpressions, PointSprings, PrescribedForces
+from musculo.forces.point_forces import PointExpressions, PointSprings, PrescribedForces
 from musculo.kernels.forces.force_frames import ForceFrames, force_frames
 from musculo.kernels.forces.passive_forces import PassiveForces
 from musculo.kernels.tree.tree_frames import over_frames

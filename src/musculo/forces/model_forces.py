@@ -25,7 +25,7 @@ from musculo.model.model import Model
 from musculo.muscle.path_loads.path_forces import path_tensions
 from musculo.muscle.path_loads.path_wrenches import PathWrenches, path_wrenches
 from musculo.results.labelled_arrays import labelled
-from musculo.results.result import Result, times_or_numbers
+from musculo.results.result_base import Result, times_or_numbers
 from musculo.results.table import Table
 
 if TYPE_CHECKING:

@@ -9,8 +9,8 @@ from musculo.errors import InvalidFile
 from musculo.io.c3d import read_c3d
 from musculo.io.storage import read_storage
 from musculo.io.text import PathLike, checked_path
-from musculo.results.force_columns import force_columns
 from musculo.results.force_plates import plates_to_table
+from musculo.results.plate_columns import force_columns
 from musculo.results.table import Table
 
 _KIND = "a recording of force plates (.c3d, .mot or .sto)"

@@ -12,12 +12,6 @@ from musculo.embedding.quaternions import with_quaternions as with_quaternions
 from musculo.model.body import Body as Body
 from musculo.model.body import Marker as Marker
 from musculo.model.body import Placement as Placement
-from musculo.model.constraint import ConstantDistanceConstraint as ConstantDistanceConstraint
-from musculo.model.constraint import CoordinateCoupler as CoordinateCoupler
-from musculo.model.constraint import EquationConstraint as EquationConstraint
-from musculo.model.constraint import PointConstraint as PointConstraint
-from musculo.model.constraint import PointOnLineConstraint as PointOnLineConstraint
-from musculo.model.constraint import WeldConstraint as WeldConstraint
 from musculo.model.contact_model import ContactGeometry as ContactGeometry
 from musculo.model.contact_model import ContactMaterial as ContactMaterial
 from musculo.model.contact_model import contact_force as contact_force
@@ -47,6 +41,12 @@ from musculo.model.joints import UniversalJoint as UniversalJoint
 from musculo.model.joints import WeldJoint as WeldJoint
 from musculo.model.measurement import Measurement as Measurement
 from musculo.model.model import Model as Model
+from musculo.model.model_constraint import ConstantDistanceConstraint as ConstantDistanceConstraint
+from musculo.model.model_constraint import CoordinateCoupler as CoordinateCoupler
+from musculo.model.model_constraint import EquationConstraint as EquationConstraint
+from musculo.model.model_constraint import PointConstraint as PointConstraint
+from musculo.model.model_constraint import PointOnLineConstraint as PointOnLineConstraint
+from musculo.model.model_constraint import WeldConstraint as WeldConstraint
 from musculo.model.model_path import ConditionalPathPoint as ConditionalPathPoint
 from musculo.model.model_path import MovingPathPoint as MovingPathPoint
 from musculo.model.model_path import Path as Path

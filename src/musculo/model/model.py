@@ -9,12 +9,12 @@ from typing import Any, TypeVar
 
 from musculo.errors import InvalidInput, InvalidModel, UnknownName
 from musculo.model.body import GROUND, Body, Frame, Marker, Placement, Vec3
-from musculo.model.constraint import Constraint, CoordinateCoupler
 from musculo.model.contact_model import ContactGeometry
 from musculo.model.coordinate import Coordinate
 from musculo.model.fingerprint import fingerprint_of
 from musculo.model.force import Force, Muscle
 from musculo.model.joints.joint import Joint
+from musculo.model.model_constraint import Constraint, CoordinateCoupler
 from musculo.model.model_notebook import facts_html
 from musculo.model.validate import (
     NEGATIVE_MOMENT,

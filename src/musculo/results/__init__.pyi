@@ -55,9 +55,9 @@ from musculo.results.markers import Markers as Markers
 from musculo.results.orientations import Orientations as Orientations
 from musculo.results.provenance import Provenance as Provenance
 from musculo.results.recording import Recording as Recording
-from musculo.results.result import Outcome as Outcome
-from musculo.results.result import Result as Result
-from musculo.results.result import Series as Series
+from musculo.results.result_base import Outcome as Outcome
+from musculo.results.result_base import Result as Result
+from musculo.results.result_base import Series as Series
 from musculo.results.segment_poses import SegmentPoses as SegmentPoses
 from musculo.results.table import Table as Table
 from musculo.simulation.simulation import Simulation as Simulation

@@ -21,7 +21,7 @@ from musculo.like import Like, Method, Wrapping, method_of, wrapping_of
 from musculo.model.model import Model
 from musculo.results.external_loads import ExternalLoads
 from musculo.results.provenance import Provenance
-from musculo.results.result import Result, Series
+from musculo.results.result_base import Result, Series
 from musculo.simulation.forces.acting import Acting
 from musculo.simulation.forces.model_force import ModelForce
 from musculo.simulation.integrators.called_steps import StepFailed

@@ -36,7 +36,7 @@ from musculo.simulation.simulation import Simulation, SimulationStatus
 from musculo.simulation.start import start_of
 
 if TYPE_CHECKING:
-    from musculo.simulation.equations.absolute_system import AbsoluteSystem
+    from musculo.simulation.equations.absolute_form import AbsoluteSystem
     from musculo.simulation.muscles.excitations import Controller, Excitations
     from musculo.simulation.muscles.muscle_motion import FiberStart, MuscleMotion
     from musculo.simulation.muscles.muscles_as_force import MuscleForce
@@ -331,7 +331,7 @@ def _system(
         stabilisation = "project" if method in ONE_STEP else BAUMGARTE
     kind: Callable[..., ConstrainedSystem | AbsoluteSystem] = ConstrainedSystem
     if formulation == "absolute":
-        from musculo.simulation.equations.absolute_system import AbsoluteSystem as kind
+        from musculo.simulation.equations.absolute_form import AbsoluteSystem as kind
     elif method == "ida":
         kind = MultiplierSystem
     if stabilisation == "project":

@@ -19,7 +19,7 @@ from musculo.model.coordinate import coordinate_path
 from musculo.model.model import Model
 from musculo.results.labelled_arrays import labelled
 from musculo.results.provenance import Provenance
-from musculo.results.result import Result
+from musculo.results.result_base import Result
 from musculo.results.table import Table
 from musculo.simulation.equations.constraint_projection import Drift, constraint_drift
 from musculo.simulation.integrators.simulation_events import EventTime

@@ -1,10 +1,10 @@
 """What `musculo.trajectory` shows and the module that holds it, a line each; `__init__` imports by this list."""
 
-from musculo.trajectory.functions.formula import Formula as Formula
 from musculo.trajectory.functions.ground_support import GroundReaction as GroundReaction
 from musculo.trajectory.functions.ground_support import SupportMargins as SupportMargins
 from musculo.trajectory.functions.inverse_dynamics import InverseDynamics as InverseDynamics
-from musculo.trajectory.functions.joint_loads import JointLoads as JointLoads
+from musculo.trajectory.functions.node_formula import Formula as Formula
+from musculo.trajectory.functions.node_joint_loads import JointLoads as JointLoads
 from musculo.trajectory.functions.points import PointDistances as PointDistances
 from musculo.trajectory.functions.points import PointPositions as PointPositions
 from musculo.trajectory.functions.points import PointVelocities as PointVelocities
@@ -35,7 +35,7 @@ from musculo.trajectory.problem.variables import Coordinate as Coordinate
 from musculo.trajectory.problem.variables import Parameter as Parameter
 from musculo.trajectory.problem.variables import State as State
 from musculo.trajectory.problem.variables import model_coordinates as model_coordinates
-from musculo.trajectory.transcription.bsplines import BSplines as BSplines
+from musculo.trajectory.transcription.bspline_motion import BSplines as BSplines
 from musculo.trajectory.transcription.schemes import HermiteSimpson as HermiteSimpson
 from musculo.trajectory.transcription.schemes import Radau as Radau
 from musculo.trajectory.transcription.schemes import Trapezoidal as Trapezoidal

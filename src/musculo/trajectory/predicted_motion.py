@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike
 from musculo.arrays import FloatArray
 from musculo.errors import InvalidInput
 from musculo.io.storage import write_storage
-from musculo.results.result import Result, Series
+from musculo.results.result_base import Result, Series
 from musculo.results.table import Table
 from musculo.trajectory.node_function import NodeFunction
 from musculo.trajectory.problem.selection import matching

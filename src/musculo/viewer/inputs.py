@@ -11,12 +11,12 @@ from musculo.arrays import FloatArray
 from musculo.compile.coordinate_arrays import coordinates_of
 from musculo.compile.frame_arrays import columns_by_name
 from musculo.diagnostics.finding import texts, warn_of
-from musculo.diagnostics.recordings import angle_unit_findings
+from musculo.diagnostics.recording_doubts import angle_unit_findings
 from musculo.embedding.embedding import embedding_of
 from musculo.errors import InvalidInput, MusculoError
 from musculo.model.model import Model
 from musculo.results.markers import Markers
-from musculo.results.result import Result
+from musculo.results.result_base import Result
 from musculo.results.table import Table
 
 # [1/s] Frames that come without times are played at this rate.

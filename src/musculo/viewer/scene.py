@@ -22,7 +22,7 @@ from musculo.model.model import Model
 from musculo.results.angle_columns import shown_units
 from musculo.results.external_loads import ExternalLoads
 from musculo.results.markers import Markers
-from musculo.results.result import Result
+from musculo.results.result_base import Result
 from musculo.results.table import Table
 from musculo.spatial.rotation import to_quaternion
 from musculo.viewer.arrows import Arrow, load_arrows, reaction_arrows

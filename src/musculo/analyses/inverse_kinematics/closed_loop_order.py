@@ -15,8 +15,8 @@ from musculo.embedding.embedding import embedding_of
 from musculo.embedding.loops.equations.loop_equations import EquationSet
 from musculo.kernels.fit.pose_fit import Targets
 from musculo.kernels.fit.pose_search import SLOW, UNSEEN
-from musculo.model.constraint import CoordinateCoupler
 from musculo.model.model import Model
+from musculo.model.model_constraint import CoordinateCoupler
 
 # Frames that start from one another are so far apart; those between start from what lies between.
 _STRIDE = 32

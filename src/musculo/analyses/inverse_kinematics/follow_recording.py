@@ -43,7 +43,7 @@ from musculo.compile.coordinate_arrays import warn_of_odd_units
 from musculo.diagnostics.finding import Finding, warn_of
 from musculo.diagnostics.implausible_angles import angle_findings
 from musculo.diagnostics.recording_axes import axis_findings
-from musculo.diagnostics.recordings import marker_hole_findings, partner_findings
+from musculo.diagnostics.recording_doubts import marker_hole_findings, partner_findings
 from musculo.embedding.couplers.embedding_tables import EmbeddingTables, embedding_tables
 from musculo.embedding.embedding import embedding_of
 from musculo.errors import InvalidInput, unwarned

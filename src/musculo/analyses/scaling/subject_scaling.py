@@ -16,11 +16,11 @@ from musculo.functions.scaled import times
 from musculo.io.osim.xml import exact_all, from_text, put, to_text
 from musculo.like import Like, Wrapping, wrapping_of
 from musculo.model.body import GROUND, Body, Frame, Placement, Vec3, Vec6
-from musculo.model.constraint import Constraint, CoordinateCoupler, WeldConstraint
 from musculo.model.force import Force, Muscle
 from musculo.model.function_path import FunctionPath
 from musculo.model.joints.joint import Joint
 from musculo.model.model import Model, Note
+from musculo.model.model_constraint import Constraint, CoordinateCoupler, WeldConstraint
 from musculo.model.model_path import MovingPathPoint, Path, PathPoint, UnsupportedPath
 from musculo.model.path_force import Blankevoort1991Ligament, ExpressionBasedPathForce, Ligament, PathSpring
 from musculo.model.wrap import WrapCylinder, WrapEllipsoid, WrapObject, WrapSphere, WrapTorus

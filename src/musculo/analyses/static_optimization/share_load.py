@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from musculo.analyses.acting_loads import acting_loads, frame_times
+from musculo.analyses.static_optimization.activation_targets import near_targets
 from musculo.analyses.static_optimization.force_by_activation import ForceByActivation
 from musculo.analyses.static_optimization.least_effort import Status, check_power, least_effort
 from musculo.analyses.static_optimization.reserves import (
@@ -19,7 +20,6 @@ from musculo.analyses.static_optimization.reserves import (
     reserves_of,
 )
 from musculo.analyses.static_optimization.static_optimum import StaticOptimum
-from musculo.analyses.static_optimization.targets import near_targets
 from musculo.arrays import FloatArray
 from musculo.compile.coordinate_arrays import accelerations_of, coordinates_of, speeds_of
 from musculo.compile.frame_arrays import frames_of, same_frames

@@ -17,7 +17,7 @@ from musculo.muscle.wrapping.penalties import penalties_in_words
 from musculo.results.angle_columns import coordinate_units
 from musculo.results.labelled_arrays import labelled
 from musculo.results.notebook_figures import series_html
-from musculo.results.result import Result, also
+from musculo.results.result_base import Result, also
 
 if TYPE_CHECKING:
     import xarray

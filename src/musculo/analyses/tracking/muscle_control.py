@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from musculo.arrays import FloatArray
 from musculo.model.model import Model
-from musculo.results.result import Result, Series, also
+from musculo.results.result_base import Result, Series, also
 
 # Times that differ by less are one [s].
 SAME_TIME = 1e-9

@@ -34,7 +34,7 @@ from musculo.kernels.integrate.tracked_motion import (
 from musculo.like import Like, like_opensim
 from musculo.model.model import Model
 from musculo.results.external_loads import ExternalLoads
-from musculo.results.result import Result, Series, also
+from musculo.results.result_base import Result, Series, also
 
 # OpenSim's, which no set-up can change [s].
 WINDOW = 0.001

@@ -30,8 +30,8 @@ from musculo.dynamics.inverse import inverse_dynamics
 from musculo.dynamics.loads.external import ExternalLoad
 from musculo.embedding.embedding import Embedding, embedding_of, times_of
 from musculo.embedding.loops.equations.loop_equations import EquationSet, Residuals
-from musculo.model.constraint import CoordinateCoupler
 from musculo.model.model import Model
+from musculo.model.model_constraint import CoordinateCoupler
 
 
 def closes_loops(model: Model) -> bool:

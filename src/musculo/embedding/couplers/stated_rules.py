@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from musculo.embedding.couplers.coordinate_rules import Coupled, Locked, Prescribed, Rule
 from musculo.embedding.loops.equations.loop_equations import Equation, equation_of
 from musculo.errors import InvalidModel, UnknownName, Unsupported
-from musculo.model.constraint import CoordinateCoupler
 from musculo.model.model import Model
+from musculo.model.model_constraint import CoordinateCoupler
 
 
 def _check_function(coupler: CoordinateCoupler) -> None:

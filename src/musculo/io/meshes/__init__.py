@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from musculo.io.meshes.mesh import TriangleMesh
 from musculo.io.meshes.mesh_reader import MESH_ENDINGS, read_mesh
+from musculo.io.meshes.triangle_mesh import TriangleMesh
 
 __all__ = ["MESH_ENDINGS", "TriangleMesh", "read_mesh"]

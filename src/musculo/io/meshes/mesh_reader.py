@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 from musculo.errors import InvalidFile, Unsupported
-from musculo.io.meshes.mesh import TriangleMesh
 from musculo.io.meshes.obj import parse_obj
 from musculo.io.meshes.stl import parse_stl
+from musculo.io.meshes.triangle_mesh import TriangleMesh
 from musculo.io.meshes.vtp import parse_vtp
 from musculo.io.text import PathLike, checked_path, read_bytes
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from musculo.errors import InvalidFile
-from musculo.io.meshes.mesh import MOST_POINTS, TriangleMesh, fans, mesh_of
+from musculo.io.meshes.triangle_mesh import MOST_POINTS, TriangleMesh, fans, mesh_of
 
 
 def parse_obj(content: bytes, where: str) -> TriangleMesh:

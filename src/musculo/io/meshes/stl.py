@@ -7,7 +7,7 @@ import re
 import numpy as np
 
 from musculo.errors import InvalidFile
-from musculo.io.meshes.mesh import MOST_TRIANGLES, TriangleMesh, merged
+from musculo.io.meshes.triangle_mesh import MOST_TRIANGLES, TriangleMesh, merged
 
 _HEADER = 84  # [bytes] 80 of free text, then the count
 _RECORD = np.dtype([("normal", "<f4", 3), ("corners", "<f4", (3, 3)), ("attribute", "<u2")])

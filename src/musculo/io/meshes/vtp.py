@@ -18,7 +18,7 @@ from lxml import etree
 from numpy.typing import NDArray
 
 from musculo.errors import InvalidFile, Unsupported
-from musculo.io.meshes.mesh import MOST_POINTS, MOST_TRIANGLES, TriangleMesh, fans, mesh_of, strips
+from musculo.io.meshes.triangle_mesh import MOST_POINTS, MOST_TRIANGLES, TriangleMesh, fans, mesh_of, strips
 
 _TYPES = {
     "Float32": "f4", "Float64": "f8", "Int8": "i1", "UInt8": "u1", "Int16": "i2", "UInt16": "u2",

@@ -22,7 +22,7 @@ from musculo.kernels.absolute.absolute_system import (
     VELOCITY,
     frame_row,
 )
-from musculo.kernels.absolute.euler_parameters import relative
+from musculo.kernels.absolute.euler_parameter_tuples import relative
 from musculo.kernels.absolute.moving_frames import four, load4, load9, three
 from musculo.kernels.compiler.parts import inline, kernel
 from musculo.kernels.scalar.scalars import like, square_root

@@ -19,7 +19,7 @@ from musculo.kernels.absolute.absolute_system import (
     frame_row,
     scratch_row,
 )
-from musculo.kernels.absolute.euler_parameters import about, product, rotation, turned, unit
+from musculo.kernels.absolute.euler_parameter_tuples import about, product, rotation, turned, unit
 from musculo.kernels.compiler.parts import inline, kernel
 from musculo.kernels.functions.function_lanes import evaluate_function
 from musculo.kernels.functions.function_values import evaluate_multivariate

@@ -29,7 +29,7 @@ from musculo.muscle.paths.labelled_paths import frame_labels, with_meanings
 from musculo.results.labelled_arrays import labelled
 from musculo.results.notebook_figures import series_html
 from musculo.results.provenance import Provenance
-from musculo.results.result import Result, also
+from musculo.results.result_base import Result, also
 
 if TYPE_CHECKING:
     import xarray

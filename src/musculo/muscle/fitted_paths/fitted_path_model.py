@@ -13,7 +13,7 @@ from musculo.arrays import FloatArray, IntArray
 from musculo.compile.coordinate_arrays import coordinates_of
 from musculo.errors import InvalidInput
 from musculo.model.model import Model
-from musculo.results.result import Result, Series
+from musculo.results.result_base import Result, Series
 from musculo.results.table import Table
 
 if TYPE_CHECKING:

@@ -35,7 +35,7 @@ from musculo.muscle.paths.compile_paths import path_forces
 from musculo.muscle.paths.labelled_paths import frame_labels
 from musculo.results.labelled_arrays import labelled
 from musculo.results.provenance import Provenance
-from musculo.results.result import Result
+from musculo.results.result_base import Result
 
 if TYPE_CHECKING:
     import xarray

@@ -31,7 +31,7 @@ from musculo.results.angle_columns import sliding_coordinates
 from musculo.results.labelled_arrays import labelled
 from musculo.results.notebook_figures import series_html
 from musculo.results.provenance import Provenance
-from musculo.results.result import Result
+from musculo.results.result_base import Result
 from musculo.results.table import Table
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ from musculo.analyses.static_optimization.reserves import actuators_of
 from musculo.arrays import FloatArray
 from musculo.diagnostics.doubtful_paths import largest_penalties, path_findings
 from musculo.diagnostics.loads import foot_findings, plate_findings
-from musculo.diagnostics.recordings import motion_findings, padding_findings
+from musculo.diagnostics.recording_doubts import motion_findings, padding_findings
 from musculo.dynamics.loads.external import ExternalLoad
 from musculo.forces.compiled_forces import told
 from musculo.io.controls.controllers import Controller

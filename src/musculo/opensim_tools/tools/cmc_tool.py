@@ -15,7 +15,7 @@ from musculo.analyses.tracking.desired_motion import desired_motion
 from musculo.analyses.tracking.muscle_control import MuscleControl
 from musculo.analyses.tracking.muscle_controller import START_WINDOW
 from musculo.diagnostics.finding import listed_names
-from musculo.diagnostics.recordings import motion_findings
+from musculo.diagnostics.recording_doubts import motion_findings
 from musculo.embedding.embedding import embedding_of
 from musculo.errors import InvalidInput
 from musculo.forces.compiled_forces import told

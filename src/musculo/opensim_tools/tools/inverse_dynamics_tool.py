@@ -12,7 +12,7 @@ from musculo.analyses.static_optimization.reserves import actuators_of
 from musculo.arrays import FloatArray
 from musculo.diagnostics.finding import Finding, Severity
 from musculo.diagnostics.loads import foot_findings, plate_findings
-from musculo.diagnostics.recordings import motion_findings, padding_findings
+from musculo.diagnostics.recording_doubts import motion_findings, padding_findings
 from musculo.dynamics.inverse import inverse_dynamics
 from musculo.dynamics.loads.external import ExternalLoad
 from musculo.dynamics.poses import kinematics

@@ -12,7 +12,7 @@ from musculo.analyses.inverse_kinematics.follow_segments import follow_segments
 from musculo.analyses.inverse_kinematics.setup_tasks import tasks_of_setup
 from musculo.arrays import FloatArray
 from musculo.diagnostics.finding import listed_frames
-from musculo.diagnostics.recordings import marker_hole_findings, partner_findings
+from musculo.diagnostics.recording_doubts import marker_hole_findings, partner_findings
 from musculo.dynamics.poses import kinematics
 from musculo.errors import InvalidInput
 from musculo.io.c3d import read_c3d

@@ -28,7 +28,7 @@ from musculo.analyses.tracking.residual_reduction import WINDOW, TrackedMotion, 
 from musculo.arrays import FloatArray
 from musculo.diagnostics.finding import listed_names
 from musculo.diagnostics.loads import plate_findings
-from musculo.diagnostics.recordings import motion_findings
+from musculo.diagnostics.recording_doubts import motion_findings
 from musculo.errors import InvalidInput, SingularSystem, Unsupported
 from musculo.forces.compiled_forces import compiled_forces
 from musculo.io.controls.control_limits import ControlLimits

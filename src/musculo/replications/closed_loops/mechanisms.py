@@ -9,10 +9,10 @@ import numpy as np
 from musculo.arrays import FloatArray
 from musculo.kernels.integrate.known_forces import TurningSpring, turning_spring
 from musculo.model.body import Body, Placement
-from musculo.model.constraint import EquationConstraint, PointConstraint
 from musculo.model.coordinate import Coordinate
 from musculo.model.joints import PinJoint, SliderJoint
 from musculo.model.model import Model
+from musculo.model.model_constraint import EquationConstraint, PointConstraint
 from musculo.simulation.forces.kernel_force import KernelForce
 
 Vec2 = tuple[float, float]

@@ -19,10 +19,15 @@ from musculo.arrays import FloatArray
 from musculo.dynamics.constrained_dynamics import constrained_acceleration
 from musculo.dynamics.poses import kinematics
 from musculo.model.body import GROUND, Body, Placement
-from musculo.model.constraint import ConstantDistanceConstraint, Constraint, EquationConstraint, PointOnLineConstraint
 from musculo.model.coordinate import Coordinate
 from musculo.model.joints import BallJoint, EllipsoidJoint, FreeJoint
 from musculo.model.model import Model
+from musculo.model.model_constraint import (
+    ConstantDistanceConstraint,
+    Constraint,
+    EquationConstraint,
+    PointOnLineConstraint,
+)
 from musculo.replications.joints.rival_rows import Names, Printed, Simulated, simbody_rows, small, time_rows
 from musculo.replications.joints.rival_times import acceleration_seconds, crowd_work, simulation_work
 from musculo.replications.joints.rivals import SOURCE, Rivals, State, acceleration_difference, largest, run, same_motion

@@ -19,11 +19,11 @@ from musculo.arrays import FloatArray
 from musculo.dynamics.poses import kinematics
 from musculo.functions.splines import SimmSpline
 from musculo.model.body import GROUND, Body, Placement
-from musculo.model.constraint import CoordinateCoupler
 from musculo.model.coordinate import Coordinate
 from musculo.model.joints import Axis, CustomJoint, PinJoint, PlanarJoint
 from musculo.model.joints.joint import X_AXIS, Y_AXIS, Z_AXIS, along
 from musculo.model.model import Model
+from musculo.model.model_constraint import CoordinateCoupler
 from musculo.replications.joints.rival_rows import Names, Printed, Simulated, simbody_rows, small, time_rows
 from musculo.replications.joints.rival_times import acceleration_seconds, crowd_work, simulation_work
 from musculo.replications.joints.rivals import SOURCE, Rivals, State, acceleration_difference, run, same_motion

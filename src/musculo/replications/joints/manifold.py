@@ -24,11 +24,11 @@ from musculo.dynamics.poses import kinematics
 from musculo.functions.elementary_functions import Linear
 from musculo.functions.multivariate import MultivariatePolynomial, exponent_rows
 from musculo.model.body import GROUND, Body, Placement
-from musculo.model.constraint import EquationConstraint
 from musculo.model.coordinate import Coordinate
 from musculo.model.joints import Axis, CustomJoint, PinJoint
 from musculo.model.joints.joint import X_AXIS, Y_AXIS, Z_AXIS, along
 from musculo.model.model import Model
+from musculo.model.model_constraint import EquationConstraint
 from musculo.replications.joints.rival_rows import opensim_missing, small
 from musculo.replications.joints.rival_times import BATCH
 from musculo.replications.joints.rivals import SOURCE, State, acceleration, largest

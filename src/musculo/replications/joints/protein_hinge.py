@@ -23,11 +23,11 @@ from musculo.dynamics.inverse import inverse_dynamics
 from musculo.dynamics.poses import kinematics
 from musculo.functions.elementary_functions import Linear, Polynomial
 from musculo.model.body import GROUND, Body, Placement
-from musculo.model.constraint import CoordinateCoupler
 from musculo.model.coordinate import Coordinate
 from musculo.model.joints import Axis, CustomJoint, FreeJoint, Joint, PinJoint
 from musculo.model.joints.joint import X_AXIS, Y_AXIS, Z_AXIS, along
 from musculo.model.model import Model
+from musculo.model.model_constraint import CoordinateCoupler
 from musculo.replications.joints.rival_rows import Names, simbody_rows, small, time_ratios
 from musculo.replications.joints.rival_times import acceleration_seconds
 from musculo.replications.joints.rivals import SOURCE, Rivals, State, acceleration_difference, largest

@@ -24,10 +24,10 @@ from musculo.dynamics.loads.external import ExternalLoad
 from musculo.dynamics.poses import kinematics
 from musculo.embedding.speed_rates import speeds_from_rates
 from musculo.model.body import GROUND, Body, Placement
-from musculo.model.constraint import WeldConstraint
 from musculo.model.coordinate import Coordinate
 from musculo.model.joints import BallJoint, EllipsoidJoint, FreeJoint, Joint, PinJoint, UniversalJoint, WeldJoint
 from musculo.model.model import Model
+from musculo.model.model_constraint import WeldConstraint
 from musculo.replications.joints.rival_rows import opensim_missing, small
 from musculo.replications.joints.rivals import SOURCE, acceleration, largest
 from musculo.replications.joints.simbody_study import simbody_accelerations

@@ -16,10 +16,10 @@ from musculo.arrays import FloatArray
 from musculo.dynamics.poses import kinematics
 from musculo.functions.elementary_functions import Linear
 from musculo.model.body import GROUND, Body, Placement
-from musculo.model.constraint import CoordinateCoupler
 from musculo.model.coordinate import Coordinate
 from musculo.model.joints import CylindricalJoint, PinJoint, ScrewJoint
 from musculo.model.model import Model
+from musculo.model.model_constraint import CoordinateCoupler
 from musculo.replications.joints.rival_rows import Names, simbody_rows, small, time_ratios
 from musculo.replications.joints.rival_times import acceleration_seconds
 from musculo.replications.joints.rivals import SOURCE, Rivals, State, acceleration, largest, same_motion

@@ -12,7 +12,7 @@ from musculo.trajectory.predicted_motion import PredictedMotion
 from musculo.trajectory.problem.constraints import Throughout
 from musculo.trajectory.problem.goals import Effort, Time
 from musculo.trajectory.problem.problem import Problem
-from musculo.trajectory.transcription.bsplines import BSplines
+from musculo.trajectory.transcription.bspline_motion import BSplines
 from musculo.trajectory.transcription.mesh import Transcription
 from musculo.trajectory.transcription.schemes import HermiteSimpson, Radau
 

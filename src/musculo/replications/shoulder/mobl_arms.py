@@ -8,9 +8,9 @@ from musculo.dynamics.poses import kinematics
 from musculo.embedding.embedding import embedding_of
 from musculo.io.osim import read_osim
 from musculo.model.body import Placement
-from musculo.model.constraint import CoordinateCoupler
 from musculo.model.joints import WeldJoint
 from musculo.model.model import Model
+from musculo.model.model_constraint import CoordinateCoupler
 from musculo.replications.shoulder.shoulder_rhythm import ELEVATION, PLANE, ROTATION
 from musculo.replications.study import Settings
 from musculo.spatial.rotation import to_xyz

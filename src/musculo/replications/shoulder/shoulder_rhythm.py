@@ -8,8 +8,8 @@ from typing import NamedTuple
 
 from musculo.errors import InvalidInput, UnknownName
 from musculo.functions.multivariate import MultivariatePolynomial
-from musculo.model.constraint import CoordinateCoupler
 from musculo.model.model import Model
+from musculo.model.model_constraint import CoordinateCoupler
 
 
 class Slopes(NamedTuple):

@@ -18,7 +18,7 @@ from musculo.muscle.fibers.activation import activation_at_start
 from musculo.muscle.fibers.compile_muscles import compiled_muscles
 from musculo.muscle.fibers.equilibrium import muscle_equilibrium
 from musculo.muscle.fibers.muscle_arrays import muscle_columns
-from musculo.results.result import Result, Series
+from musculo.results.result_base import Result, Series
 from musculo.results.table import Table
 from musculo.simulation.muscles.muscles_as_force import MuscleForce
 

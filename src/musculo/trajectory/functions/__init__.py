@@ -1,2 +1,2 @@
 """Node functions: of models (`inverse_dynamics`, `points`, `ground_support`), of recordings (`deviation`), a user's own
-(`formula`). `rates` has what those of models have in common."""
+(`node_formula`). `rates` has what those of models have in common."""

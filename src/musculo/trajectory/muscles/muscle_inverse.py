@@ -14,7 +14,7 @@ from musculo.dynamics.loads.external import Loads
 from musculo.errors import InvalidInput, UnknownName
 from musculo.like import Like
 from musculo.model.model import Model
-from musculo.results.result import Result, Series, also
+from musculo.results.result_base import Result, Series, also
 from musculo.results.table import Table
 from musculo.trajectory.muscles.inverse_program import Effort, InverseProgram, KnownMotion
 from musculo.trajectory.muscles.known_motion import known_motion, mesh_nodes, motion_at

@@ -11,7 +11,7 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 
 from musculo.arrays import BoolArray, FloatArray
-from musculo.results.result import Result, Series
+from musculo.results.result_base import Result, Series
 
 # A bound with a larger multiplier than this holds the solution back; multipliers of the others tend to zero.
 ACTIVE_MULTIPLIER = 1e-6

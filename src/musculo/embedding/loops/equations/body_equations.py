@@ -30,7 +30,7 @@ from musculo.kernels.constraints.body_loop_equations import AT_DISTANCE, COINCID
 from musculo.kernels.tree.node_kinematics import MOTION_ROWS
 from musculo.kernels.tree.tree_frames import MotionFrames, kinematics_frames, over_frames
 from musculo.model.body import Placement
-from musculo.model.constraint import (
+from musculo.model.model_constraint import (
     ConstantDistanceConstraint,
     Constraint,
     PointConstraint,

@@ -12,8 +12,8 @@ from musculo.arrays import FloatArray
 from musculo.embedding.couplers.coordinate_rules import Rule
 from musculo.embedding.loops.equations.frame_jets import Jet
 from musculo.errors import InvalidModel, MusculoError
-from musculo.model.constraint import EquationConstraint
 from musculo.model.model import Model
+from musculo.model.model_constraint import EquationConstraint
 
 
 class CoordinateRows(NamedTuple):

@@ -17,8 +17,8 @@ from musculo.embedding.loops.loop_table import body_equations_table
 from musculo.kernels.constraints.body_loop_equations import ComplexRows, body_rows_frames, complex_rows_frames
 from musculo.kernels.tree.node_kinematics import MOTION_ROWS
 from musculo.kernels.tree.tree_frames import MotionFrames, kinematics_frames, over_frames
-from musculo.model.constraint import Constraint, EquationConstraint
 from musculo.model.model import Model
+from musculo.model.model_constraint import Constraint, EquationConstraint
 
 Equation: TypeAlias = BodyEquation | CoordinateEquation
 

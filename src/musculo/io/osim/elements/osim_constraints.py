@@ -9,7 +9,7 @@ from musculo.errors import UnknownName
 from musculo.io.osim.context import Context, carried
 from musculo.io.osim.elements.functions import read_named_function
 from musculo.io.osim.xml import Element, flag, invalid, names, number, objects, text, vector
-from musculo.model.constraint import (
+from musculo.model.model_constraint import (
     ConstantDistanceConstraint,
     Constraint,
     CoordinateCoupler,

@@ -14,7 +14,10 @@ from musculo.io.osim.elements.joint_elements import JOINT_ELEMENTS
 from musculo.io.osim.writing.write_functions import Span
 from musculo.io.osim.xml import Element, ensure, exact, exact_all, put
 from musculo.model.body import Placement
-from musculo.model.constraint import (
+from musculo.model.coordinate import Coordinate, bare_name
+from musculo.model.joints import Axis, BallJoint, CustomJoint, FreeJoint, Joint, UnsupportedJoint
+from musculo.model.joints.joint import X_AXIS, Y_AXIS, Z_AXIS
+from musculo.model.model_constraint import (
     ConstantDistanceConstraint,
     Constraint,
     CoordinateCoupler,
@@ -24,9 +27,6 @@ from musculo.model.constraint import (
     UnsupportedConstraint,
     WeldConstraint,
 )
-from musculo.model.coordinate import Coordinate, bare_name
-from musculo.model.joints import Axis, BallJoint, CustomJoint, FreeJoint, Joint, UnsupportedJoint
-from musculo.model.joints.joint import X_AXIS, Y_AXIS, Z_AXIS
 from musculo.spatial.rotation import from_quaternion, to_xyz
 
 _AXES = (X_AXIS, Y_AXIS, Z_AXIS)

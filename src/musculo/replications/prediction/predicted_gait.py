@@ -20,7 +20,7 @@ from musculo.replications.study import Plot, Quantity, Row, Settings, Study, jud
 from musculo.results.table import Table
 from musculo.trajectory.predicted_motion import PredictedMotion
 from musculo.trajectory.solvers.ipopt import Progress
-from musculo.trajectory.transcription.bsplines import BSplines
+from musculo.trajectory.transcription.bspline_motion import BSplines
 
 SOURCE = "Barman 2020, Recursive Newton-Euler dynamics and sensitivity analysis, chapter V"
 CITE = "section 5.2"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from musculo.absolute.free_motion import FreeMotion
+from musculo.absolute.absolute_forward_dynamics import FreeMotion
 from musculo.arrays import FloatArray
 from musculo.embedding.embedded_motion import CONSISTENT
 from musculo.errors import InvalidInput
