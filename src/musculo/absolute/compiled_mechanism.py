@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple, Protocol
 
 import numpy as np
 
+from musculo.absolute.constraints.constraint import Equations
+from musculo.absolute.drivers.driver import Driver
 from musculo.absolute.frame import Frame
+from musculo.absolute.load_of import LoadOf
 from musculo.absolute.normal_pattern import normal_pattern
 from musculo.absolute.terms import Term
 from musculo.arrays import FloatArray, IntArray
@@ -23,12 +26,9 @@ from musculo.kernels.absolute.absolute_system import (
     NormalPattern,
 )
 from musculo.kernels.absolute.constraint_terms import ALONG, CONSTANT, DOT, EULER, FUNCTION, LENGTH, NUMBER, QUADRIC
-from musculo.model.body import GROUND, Placement
+from musculo.model.body import GROUND, Body, Placement
 from musculo.model.joints.joint import Axis, FunctionMotion
 from musculo.spatial.rotation import quaternion_from_xyz
-
-if TYPE_CHECKING:
-    from musculo.absolute.mechanism import Mechanism
 
 _BETWEEN_FRAMES = (DOT, ALONG, LENGTH, QUADRIC, EULER)
 
@@ -45,10 +45,31 @@ class CompiledMechanism(NamedTuple):
     load_sign: FloatArray  # (loads,)
 
 
+class Parts(Protocol):
+    """What a mechanism is made of."""
+
+    @property
+    def bodies(self) -> tuple[Body, ...]: ...
+    @property
+    def equations(self) -> tuple[Equations, ...]: ...
+    @property
+    def drivers(self) -> tuple[Driver, ...]: ...
+    @property
+    def gravity(self) -> tuple[float, float, float]: ...
+    @property
+    def coordinates(self) -> tuple[str, ...]: ...
+    @property
+    def chain(self) -> tuple[tuple[Frame, Frame], ...]: ...
+    @property
+    def loads(self) -> tuple[LoadOf, ...]: ...
+    @property
+    def row_names(self) -> tuple[str, ...]: ...
+
+
 class MechanismCompiler:
     """From a mechanism to arrays."""
 
-    def __init__(self, mechanism: Mechanism) -> None:
+    def __init__(self, mechanism: Parts) -> None:
         self.m = mechanism
         self.body = {GROUND: 0} | {b.name: k + 1 for k, b in enumerate(mechanism.bodies)}
         self.center = {GROUND: np.zeros(3)} | {b.name: np.array(b.mass_center) for b in mechanism.bodies}

@@ -14,21 +14,11 @@ from musculo.absolute.drivers.driver import Driver
 from musculo.absolute.euler_parameters import rotation_matrix
 from musculo.absolute.frame import Frame
 from musculo.absolute.given_motion import Given
+from musculo.absolute.load_of import LoadOf
 from musculo.arrays import FloatArray
 from musculo.errors import InvalidInput, InvalidModel, UnknownName
 from musculo.model.body import GROUND, Body, Placement
 from musculo.spatial.rotation import quaternion_from_xyz
-
-
-@dataclass(frozen=True, eq=False)
-class LoadOf:
-    """What some of the equations exert on the body of a frame, at its origin; in ground, or in `axes`."""
-
-    name: str
-    equations: tuple[str, ...]
-    at: Frame
-    other: Frame  # the frame on the other side, whose body feels the opposite
-    axes: Frame | None = None
 
 
 @dataclass(frozen=True, eq=False)
