@@ -12,8 +12,9 @@ from typing import Annotated
 import typer
 
 from musculo import __version__
-from musculo.cli.commands.pipeline import Strict, add_commands
+from musculo.cli.commands.pipeline import add_commands
 from musculo.cli.commands.sensor_commands import add_sensor_commands
+from musculo.cli.commands.step_flags import Strict
 from musculo.cli.commands.whole_trial import add_trial_commands
 from musculo.cli.compiling import started_by_shell
 from musculo.cli.exit_codes import BAD_INPUT, EXIT_CODES, READER_GONE, WRONG_USAGE, WrongUsage
