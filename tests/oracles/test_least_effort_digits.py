@@ -34,9 +34,9 @@ def programs(data_folder):
         some = np.linspace(0, len(r.q) - 1, FRAMES).astype(int)
         kept = []
 
-        def keep(A, b, lower, upper, weights, power, threads):
+        def keep(A, b, lower, upper, weights, *options):
             kept.append((A, b, lower, upper, weights))
-            return least_effort(A, b, lower, upper, weights, power, threads)
+            return least_effort(A, b, lower, upper, weights, *options)
 
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(module, "least_effort", keep)
