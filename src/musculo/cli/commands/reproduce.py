@@ -69,6 +69,7 @@ STUDIES: dict[str, tuple[str, Callable[[Settings], Study]]] = {
     "moco-track": ("Dembia2020: a walk follows its recording, MocoTrack's own test", _in("moco.moco_track")),
     "moco-walk": ("Dembia2020: a walk of 80 muscles follows its recording", _in("moco.moco_walk")),
     "predicted-step": ("Dembia2020: steps of a planar walker with 18 muscles", _in("moco.predicted_step")),
+    "drivers": ("Antunes2025: rotations driven by angles and by Euler parameters", _in("drivers.drivers_study")),
     "ellipsoid": ("Seth2010: a body on an ellipsoid by mobilizer and by constraints", _in("joints.ellipsoid_study")),
     "knee": ("Seth2010: a knee along splines by mobilizer and by constraints", _in("joints.knee")),
     "screw": ("Seth2010: a collar on a screw by mobilizer and by constraint", _in("joints.screw_study")),

@@ -36,9 +36,9 @@ SIDES = ("r", "l")
 _HIP_FROM_MIDDLE = 0.0835 / 1.80
 _HEEL_TO_ANKLE = 0.0488 / 0.27
 _HEEL_TO_BALL = 0.1788 / 0.27
-_TOES_MASS = 0.2166 / (0.2166 + 1.25 + 0.1)
+TOES_MASS = 0.2166 / (0.2166 + 1.25 + 0.1)
 # Part of the upper trunk that goes with each shoulder girdle, which the sources do not separate.
-_GIRDLE_SHARE = 0.05
+GIRDLE_SHARE = 0.05
 # Where the clavicle begins, as a part of the half width of the shoulders.
 _STERNUM_PART = 0.1
 
@@ -100,7 +100,7 @@ def skeleton(
         frozen: coordinates whose names begin so stay at zero; they are left out.
     """
     s = sizes(sex, body_mass, stature)
-    parts = _trunk(sex, s) | _arms(sex, s) | _legs(sex, s)
+    parts = _trunk(sex, s) | _arms(sex, s) | leg_parts(sex, s)
     joints: list[CustomJoint] = [*_trunk_joints(sex, s), *_arm_joints(sex, s), *_leg_joints(s)]
     if root == "pelvis":
         first = [_root("pelvis", "pelvis", (0.0, s.hip_height, 0.0), (0.0, 0.0, 0.0))]
@@ -109,7 +109,7 @@ def skeleton(
         turned = ("mtp_l", "ankle_l", "knee_l", "hip_l")
         first += [_reversed(next(j for j in joints if j.name == name)) for name in turned]
         joints = [j for j in joints if j.name not in turned]
-    bodies = {name: _body(name, part) for name, part in parts.items()}
+    bodies = {name: body_of(name, part) for name, part in parts.items()}
     ordered = [_without(joint, frozen) for joint in (*first, *joints)]
     return Model(
         f"skeleton_{root}",
@@ -145,7 +145,8 @@ def _without(joint: CustomJoint, frozen: tuple[str, ...]) -> Joint:
     return replace(joint, coordinates=kept, rotations=_three(turns))
 
 
-def _body(name: str, part: RigidInertia) -> Body:
+def body_of(name: str, part: RigidInertia) -> Body:
+    """A body of the model with this inertia."""
     I = part.central
     return Body(
         name,
@@ -155,7 +156,8 @@ def _body(name: str, part: RigidInertia) -> Body:
     )
 
 
-def _moved(part: RigidInertia, by: Vec3) -> RigidInertia:
+def moved(part: RigidInertia, by: Vec3) -> RigidInertia:
+    """A part seen from a frame whose origin is `by` away in the opposite direction."""
     return part._replace(center=part.center + np.array(by))
 
 
@@ -189,9 +191,9 @@ def _trunk(sex: Sex, s: Sizes) -> dict[str, RigidInertia]:
     def length(name: str) -> float:
         return segment_length(name, sex, s.stature)
 
-    pelvis = _moved(part("lower_trunk"), (0.0, length("lower_trunk"), 0.0))
+    pelvis = moved(part("lower_trunk"), (0.0, length("lower_trunk"), 0.0))
     middle = _cut(part("middle_trunk"), length("middle_trunk"), (1.0, 1.0))
-    upper = _cut(part("thorax", 1.0 - 2.0 * _GIRDLE_SHARE), length("thorax"), (1.0, 1.0))
+    upper = _cut(part("thorax", 1.0 - 2.0 * GIRDLE_SHARE), length("thorax"), (1.0, 1.0))
     neck = length("head_neck") - length("head")
     head = _cut(part("head_neck"), length("head_neck"), (neck, length("head")))
     found = dict(zip(_SPINE_BODIES, (*middle, *upper), strict=True))
@@ -221,7 +223,7 @@ def _spinal(name: str) -> list[tuple[str, Vec3]]:
 
 def _arms(sex: Sex, s: Sizes) -> dict[str, RigidInertia]:
     found = {}
-    girdle = rigid_segment("thorax", sex, s.body_mass, s.stature, share=_GIRDLE_SHARE)
+    girdle = rigid_segment("thorax", sex, s.body_mass, s.stature, share=GIRDLE_SHARE)
     half = body_proportion("half_shoulder_width", s.stature)
     for side in SIDES:
         out = _out(side)
@@ -273,26 +275,26 @@ def _arm_joints(sex: Sex, s: Sizes) -> list[CustomJoint]:
     return joints
 
 
-def _legs(sex: Sex, s: Sizes) -> dict[str, RigidInertia]:
+def leg_parts(sex: Sex, s: Sizes) -> dict[str, RigidInertia]:
     """Bodies of both legs; the foot is cut at the ball, its mass center at half the ankle's height."""
     foot = rigid_segment("foot", sex, s.body_mass, s.stature, lying=True)
     height = 0.5 * s.ankle_height
     toes_at = 0.5 * (s.heel_to_ball + s.foot_length)
-    hind_at = (foot.center[0] - _TOES_MASS * toes_at) / (1.0 - _TOES_MASS)
-    apart = foot.mass * _TOES_MASS * (1.0 - _TOES_MASS) * (toes_at - hind_at) ** 2
+    hind_at = (foot.center[0] - TOES_MASS * toes_at) / (1.0 - TOES_MASS)
+    apart = foot.mass * TOES_MASS * (1.0 - TOES_MASS) * (toes_at - hind_at) ** 2
     rest = foot.central - apart * np.diag([0.0, 1.0, 1.0])
     found = {}
     for side in SIDES:
         for name in ("thigh", "shank"):
             found[f"{name}_{side}"] = rigid_segment(name, sex, s.body_mass, s.stature)
         found[f"foot_{side}"] = RigidInertia(
-            (1.0 - _TOES_MASS) * foot.mass,
+            (1.0 - TOES_MASS) * foot.mass,
             np.array([hind_at - s.heel_to_ankle, height - s.ankle_height, 0.0]),
-            (1.0 - _TOES_MASS) * rest,
+            (1.0 - TOES_MASS) * rest,
         )
         # toes are thinner: half as high
         found[f"toes_{side}"] = RigidInertia(
-            _TOES_MASS * foot.mass, np.array([toes_at - s.heel_to_ball, 0.5 * height, 0.0]), _TOES_MASS * rest
+            TOES_MASS * foot.mass, np.array([toes_at - s.heel_to_ball, 0.5 * height, 0.0]), TOES_MASS * rest
         )
     return found
 
