@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import inspect
 import pkgutil
+import re
 from dataclasses import fields, replace
 from importlib import import_module
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -22,6 +24,7 @@ from support.dynamics_models import JOINTS, assert_close, one_joint, random_plac
 KINDS = [kind for kind in JOINTS if "quaternion" not in kind]
 # OpenSim's files hold all digits; only rounding of the scaled functions remains.
 ROUNDING = 1e3 * np.finfo(float).eps
+ROOT = Path(__file__).parents[2]
 FACTORS = {"parent": (1.3, 0.8, 1.7), "child": (0.9, 1.2, 0.6)}
 
 
@@ -60,15 +63,22 @@ def poses(model: Model, like: Model | None = None) -> np.ndarray:
 def test_every_kind_is_built_for_the_laws():
     """`support.dynamics_models.JOINTS` is what the tests of the mechanics go through."""
     tested = {type(one_joint(kind).joints[0]) for kind in JOINTS}
-    assert classes() - {UnsupportedJoint} == tested
+    missing = sorted(kind.__name__ for kind in classes() - {UnsupportedJoint} - tested)
+    assert not missing, f"{missing}: no builder in JOINTS of tests/support/dynamics_models.py"
 
 
 @pytest.mark.parametrize("kind", sorted(classes(), key=lambda kind: kind.__name__))
 def test_kind_has_its_own_public_name(kind):
-    assert kind.kind == kind.__name__
-    assert getattr(joints, kind.__name__) is kind
-    assert kind.__name__ in joints.__all__
-    assert getattr(musculo, kind.__name__, kind) is kind
+    name = kind.__name__
+    assert kind.kind == name
+    assert name in joints.__all__, f"{name} is not in model/joints/__init__.py"
+    assert getattr(joints, name) is kind
+    if kind is not UnsupportedJoint:
+        assert name in dir(musculo.model), f"{name} has no line in src/musculo/model/__init__.pyi"
+        assert getattr(musculo.model, name) is kind
+        page = ROOT / "docs" / "reference" / "models.md"
+        shown = re.search(rf"^::: musculo\.(model\.)?{name}$", page.read_text(), flags=re.M)
+        assert shown, f"{name} has no line in docs/reference/models.md"
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -113,7 +123,9 @@ def test_a_kind_with_lengths_of_its_own_says_how_they_grow(kind):
     """A class with fields of its own, but the choice of coordinates, overrides `scaled`."""
     common = {field.name for field in fields(Joint)} | {"quaternion"}
     own = {field.name for field in fields(kind)} - common
-    assert bool(own) == (inspect.unwrap(kind.scaled) is not Joint.scaled), f"{kind.__name__} has {own or 'no lengths'}"
+    says = inspect.unwrap(kind.scaled) is not Joint.scaled
+    assert says or not own, f"{kind.__name__} has {sorted(own)} and no scaled(parent, child): how do they grow?"
+    assert own or not says, f"{kind.__name__} has scaled(parent, child), but no lengths of its own"
 
 
 def test_pitch_of_one_is_the_coordinate_itself():
