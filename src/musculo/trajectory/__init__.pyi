@@ -8,6 +8,7 @@ from musculo.trajectory.functions.node_joint_loads import JointLoads as JointLoa
 from musculo.trajectory.functions.points import PointDistances as PointDistances
 from musculo.trajectory.functions.points import PointPositions as PointPositions
 from musculo.trajectory.functions.points import PointVelocities as PointVelocities
+from musculo.trajectory.muscles.metabolic_power import MetabolicRate as MetabolicRate
 from musculo.trajectory.muscles.muscle_driven import MuscleDriven as MuscleDriven
 from musculo.trajectory.muscles.muscle_inverse import muscle_inverse as muscle_inverse
 from musculo.trajectory.muscles.track_motion import tendon_forces as tendon_forces

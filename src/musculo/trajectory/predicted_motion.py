@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from musculo.arrays import FloatArray
-from musculo.errors import InvalidInput
+from musculo.errors import InvalidInput, UnknownName
 from musculo.io.storage import write_storage
 from musculo.results.result_base import Result, Series
 from musculo.results.table import Table
@@ -99,6 +99,23 @@ class PredictedMotion(Result):
         outputs = _outputs(self.problem.functions, self.program.discretization, values)[1]
         shown = np.hstack([values[:, : len(self.names)], outputs])
         return Table(times, (*self.names, *self.output_names), shown, name="predicted motion")
+
+    def evaluate(self, function: NodeFunction) -> Table:
+        """The outputs of any node function at the nodes: loads of joints, metabolic power, a formula.
+
+        Args:
+            function: of variables of this motion, whether it is part of the problem or not.
+        """
+        return Table(self.time, tuple(function.outputs), function.values(self.inputs_of(function)), name="evaluated")
+
+    def inputs_of(self, function: NodeFunction) -> FloatArray:
+        """(nodes, inputs) the variables that a node function asks for."""
+        known = (*self.names, TIME)
+        for name in function.inputs:
+            if name not in known:
+                raise UnknownName("variable", name, known, f"an input of {function!r}")
+        values = np.column_stack([self.values, self.time])
+        return np.ascontiguousarray(values[:, [known.index(name) for name in function.inputs]])
 
     def variables_at(self, fractions: FloatArray) -> FloatArray:
         """(points, names) at fractions (points,) of the duration."""

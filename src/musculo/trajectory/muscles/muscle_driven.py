@@ -25,7 +25,7 @@ from musculo.trajectory.muscles.ground_contact import GroundContacts
 from musculo.trajectory.muscles.inverse_program import TENSION_BOUNDS, TENSION_RATE_BOUNDS
 from musculo.trajectory.muscles.muscle_curvature import curvature_blocks, curvature_places
 from musculo.trajectory.muscles.muscle_nodes import SmoothMuscles, TendonChoice
-from musculo.trajectory.muscles.muscle_state import Layout, Pull, TreeMotion
+from musculo.trajectory.muscles.muscle_state import Layout, Pull, Stretch, TreeMotion
 from musculo.trajectory.muscles.node_paths import node_paths
 from musculo.trajectory.muscles.scattered_blocks import ScatteredBlocks
 from musculo.trajectory.problem.variables import Control, Coordinate, State, Variable
@@ -169,17 +169,23 @@ class MuscleDriven:
     def pull(self, v: FloatArray, motion: TreeMotion, bends: bool, second: bool = False) -> Pull:
         """Of all muscles; `bends`: derivatives of moment arms, `second`: second slopes of fibers."""
         m, x = self.muscles, self.layout
-        paths = self.paths.at(v[:, x.value], motion.q, bends)
+        paths, speeds, tendons, along, rate = self.stretch(v, motion.q, bends)
+        fibers = m.fibers(v[:, x.excitation], v[:, x.activation], along, rate, second)
+        force = m.max_force * fibers.force
+        force[:, m.elastic] = m.max_force[m.elastic] * v[:, x.tension]
+        return Pull(paths, speeds, tendons, fibers, force)
+
+    def stretch(self, v: FloatArray, q: FloatArray, bends: bool) -> Stretch:
+        """Of all muscles, in poses q of the tree; `bends`: derivatives of moment arms."""
+        m, x = self.muscles, self.layout
+        paths = self.paths.at(v[:, x.value], q, bends)
         speeds = v[:, x.speed][:, np.maximum(self.paths.own, 0)]
         along = paths.length - m.slack_length
         rate = -(paths.arms * speeds).sum(axis=2)
         tendons = m.tendons(v[:, x.tension])
         along[:, m.elastic] = paths.length[:, m.elastic] - tendons.length
         rate[:, m.elastic] -= tendons.first * v[:, x.tension_rate]
-        fibers = m.fibers(v[:, x.excitation], v[:, x.activation], along, rate, second)
-        force = m.max_force * fibers.force
-        force[:, m.elastic] = m.max_force[m.elastic] * v[:, x.tension]
-        return Pull(paths, speeds, tendons, fibers, force)
+        return Stretch(paths, speeds, tendons, along, rate)
 
     @cached_property
     def _to_moments(self) -> FloatArray:

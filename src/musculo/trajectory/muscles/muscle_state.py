@@ -35,6 +35,16 @@ class Pull(NamedTuple):
     force: FloatArray  # (nodes, muscles) [N]
 
 
+class Stretch(NamedTuple):
+    """How long the parts of muscles are at the nodes."""
+
+    paths: PathState
+    speeds: FloatArray  # (nodes, muscles, K) of their own coordinates
+    tendons: Tendons
+    along: FloatArray  # (nodes, muscles) s: of fibers, along the tendon [m]
+    rate: FloatArray  # (nodes, muscles) ds/dt [m/s]
+
+
 @dataclass(frozen=True)
 class Layout:
     """Which columns of a node's variables are what."""

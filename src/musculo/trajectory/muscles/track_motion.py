@@ -215,9 +215,7 @@ def tendon_forces(motion: PredictedMotion) -> FloatArray:
     """(nodes, muscles) forces of the tendons [N] of a motion whose problem has a `MuscleDriven`."""
     for f in motion.problem.functions:
         if isinstance(f, MuscleDriven):
-            known = (*motion.names, "time")
-            values = np.column_stack([motion.values, motion.time])
-            v = np.ascontiguousarray(values[:, [known.index(name) for name in f.inputs]])
+            v = motion.inputs_of(f)
             return f.pull(v, f.motion(v), bends=False).force
     raise InvalidInput("tendon_forces: the problem of this motion has no muscles")
 

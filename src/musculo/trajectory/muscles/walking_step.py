@@ -218,9 +218,7 @@ def ground_forces(motion: PredictedMotion) -> dict[str, FloatArray]:
     """(nodes, 3) forces on each sphere in contact [N], by the name of the contact."""
     for f in motion.problem.functions:
         if isinstance(f, MuscleDriven) and f.contacts is not None:
-            known = (*motion.names, "time")
-            values = np.column_stack([motion.values, motion.time])
-            tree = f.motion(np.ascontiguousarray(values[:, [known.index(name) for name in f.inputs]]))
+            tree = f.motion(motion.inputs_of(f))
             forces = f.contacts.forces(tree.q, tree.u)
             return {name: forces[:, k] for k, name in enumerate(f.contacts.names)}
     raise InvalidInput("ground_forces: the problem of this motion has no contacts with ground")
