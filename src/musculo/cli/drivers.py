@@ -27,7 +27,7 @@ _POSES, _TRACK, _MOMENTS = (
 )
 _PATHS, _OPENSIM_PATHS = "paths.path_frames:geodesic_path_frames", "paths.path_frames:opensim_path_frames"
 _CAPACITIES, _EQUILIBRIUM = "hill.hill_frames:capacity_frames", "hill.hill_frames:equilibrium_packs"
-_STATES = "hill.hill_frames:state_frames"
+_STATES, _EFFORT = "hill.hill_frames:state_frames", "scalar.bounded_effort:effort_frames"
 _LOADS = ("tree.transmitted_frames:pulled_frames", "tree.transmitted_frames:transmitted_frames")
 
 # Limits, springs, bushings and contacts of a model, over frames and at one state; several forces at one state.
@@ -63,16 +63,17 @@ DRIVERS: dict[str, tuple[str, ...]] = {
         _MOMENTS,
         _PATHS,
         _CAPACITIES,
+        _EFFORT,
         *_LOADS,
         _EQUILIBRIUM,
     ),
     "scale": (_POSES, _PATHS, _TRACK),
-    "walk": (_POSES, _TRACK, *_MOTION, _MOMENTS, _PATHS, _CAPACITIES, _FORCES, *_LOADS),
+    "walk": (_POSES, _TRACK, *_MOTION, _MOMENTS, _PATHS, _CAPACITIES, _FORCES, _EFFORT, *_LOADS),
     "ik": (_POSES, _TRACK),
     "id": (*_MOTION, _MOMENTS, _POSES),
     f"id {CHECK}": (*_MOTION, _MOMENTS, "absolute.absolute_frames:analysis_frames", _TRANSMITTED, _POSES),
     "rra": (*_MOTION, _TRACKED, _POSES),
-    "so": (*_MOTION, _MOMENTS, _POSES, _PATHS, _CAPACITIES, _FORCES),
+    "so": (*_MOTION, _MOMENTS, _POSES, _PATHS, _CAPACITIES, _FORCES, _EFFORT),
     "jr": (*_MOTION, _POSES, _PATHS, *_LOADS),
     "muscles": (*_MOTION, _POSES, _PATHS, _EQUILIBRIUM, _STATES),
     "forward": (
@@ -95,13 +96,14 @@ DRIVERS: dict[str, tuple[str, ...]] = {
         _OPENSIM_PATHS,
         _CAPACITIES,
         _FORCES,
+        _EFFORT,
         "tree.tree_frames:crba_frames",
         *_LOADS,
     ),
     f"ik {LIKE_OPENSIM}": (_POSES, _TRACK),
     f"id {LIKE_OPENSIM}": (*_MOTION, _MOMENTS, _POSES),
     f"rra {LIKE_OPENSIM}": (*_SPLINE, _TRACKED, _POSES),
-    f"so {LIKE_OPENSIM}": (*_MOTION, _MOMENTS, _POSES, _OPENSIM_PATHS, _CAPACITIES, _FORCES),
+    f"so {LIKE_OPENSIM}": (*_MOTION, _MOMENTS, _POSES, _OPENSIM_PATHS, _CAPACITIES, _FORCES, _EFFORT),
     f"jr {LIKE_OPENSIM}": (*_MOTION, _POSES, _OPENSIM_PATHS, _MOMENTS, "tree.tree_frames:crba_frames", *_LOADS),
     f"muscles {LIKE_OPENSIM}": (
         *_MOTION,
@@ -169,6 +171,7 @@ STUDIES: dict[str, tuple[str, ...]] = {
         _STATES,
         _MOMENTS,
         _CAPACITIES,
+        _EFFORT,
         *_LOADS,
         _ACCELERATIONS,
     ),
@@ -218,6 +221,7 @@ STUDIES: dict[str, tuple[str, ...]] = {
         _PATHS,
         _SECOND_PASS,
         _CAPACITIES,
+        _EFFORT,
     ),
     "two-link": (_MOMENT_SLOPES, _MOMENTS, "functions.spline_frames:spline_frames"),
     "prismatic": (_MOMENT_SLOPES, _MOMENTS, "functions.spline_frames:spline_frames"),

@@ -21,6 +21,8 @@ from musculo.analyses.static_optimization.bounded_least_squares import bounded_l
 from musculo.analyses.static_optimization.least_effort_powers import GradedNewton
 from musculo.arrays import FloatArray
 from musculo.errors import InvalidInput
+from musculo.kernels.scalar.bounded_effort import SERVED, EffortFrames, effort_frames
+from musculo.kernels.tree.tree_frames import over_frames
 
 # Bounds hold to this in units of x; equations are in the working set from the start and hold to rounding.
 PRIMAL_TOLERANCE = 1e-10
@@ -75,7 +77,8 @@ def least_effort(
 ) -> Effort:
     """The answers of least effort; see the module.
 
-    Power 2 is a quadratic program (DAQP, dual active sets). Powers above 2 are found by Newton's method in which every
+    Power 2 is a quadratic program: Newton's method on its dual (`musculo.kernels.scalar.bounded_effort`) and, where that
+    does not serve the equations, DAQP's dual active sets. Powers above 2 are found by Newton's method in which every
     variable counts at its own size (`GradedNewton`), from a sequence of quadratic programs; powers between 1 and 2 by
     reweighted ones, since curvature has a pole at zero. Power 1 is a linear program (HiGHS). Working sets pass on from
     frame to frame within segments of fixed length; answers depend on it by rounding only.
@@ -111,12 +114,18 @@ def least_effort(
         missing = np.abs(b).max(axis=1, initial=0.0) > 0.0
         return Effort(x, np.where(missing, int(Status.INFEASIBLE), 0) if frames else status)
 
+    left = np.ones(frames, dtype=bool)
+    if power == 2.0 and A.shape[1]:
+        left = ~_served(A, b, (lower, upper, weights), targets, x, threads)
+        if not left.any():
+            return Effort(x, status)
+
     def run(start: int) -> None:
         one = _Frames(lower, upper, weights, power)
-        for frame in range(start, min(start + _SEGMENT, frames)):
+        for frame in start + np.flatnonzero(left[start : start + _SEGMENT]):
             x[frame], status[frame] = one.solve(A[frame], b[frame], None if targets is None else targets[frame])
 
-    starts = range(0, frames, _SEGMENT)
+    starts = [start for start in range(0, frames, _SEGMENT) if left[start : start + _SEGMENT].any()]
     workers = min(threads if threads is not None else (os.cpu_count() or 1), len(starts))
     if workers == 1:
         for start in starts:
@@ -125,6 +134,24 @@ def least_effort(
         with ThreadPoolExecutor(workers) as pool:  # DAQP works without the interpreter's lock
             list(pool.map(run, starts))
     return Effort(x, status)
+
+
+def _served(
+    A: FloatArray,
+    b: FloatArray,
+    bounds: tuple[FloatArray, FloatArray, FloatArray],
+    targets: FloatArray | None,
+    x: FloatArray,
+    threads: int | None,
+) -> NDArray[np.bool_]:
+    """(frames,) whether Newton's method serves the equations at power 2, with the answers in x."""
+    frames, outcome = len(b), np.zeros(len(b), dtype=np.int64)
+    near = np.zeros_like(x) if targets is None else np.ascontiguousarray(targets)
+    programs = EffortFrames(
+        np.ascontiguousarray(A).reshape(frames, -1), np.ascontiguousarray(b), near, x, outcome, np.empty_like(outcome)
+    )
+    over_frames(effort_frames, (programs, *(np.ascontiguousarray(one, dtype=float) for one in bounds)), frames, threads)
+    return outcome == SERVED
 
 
 class _Frames:
