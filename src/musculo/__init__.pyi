@@ -30,6 +30,13 @@ from musculo.analyses.recorded_motion import motion_of as motion_of
 from musculo.analyses.scaling.subject_scaling import scale_model as scale_model
 from musculo.analyses.static_optimization.share_load import static_optimisation as static_optimisation
 from musculo.analyses.static_optimization.share_load import static_optimization as static_optimization
+from musculo.analyses.uncertainty.inputs import CenterOfPressure as CenterOfPressure
+from musculo.analyses.uncertainty.inputs import LoadMagnitude as LoadMagnitude
+from musculo.analyses.uncertainty.inputs import MarkerPlacement as MarkerPlacement
+from musculo.analyses.uncertainty.inputs import MuscleParameter as MuscleParameter
+from musculo.analyses.uncertainty.inputs import SegmentMass as SegmentMass
+from musculo.analyses.uncertainty.inputs import SegmentMassCenter as SegmentMassCenter
+from musculo.analyses.uncertainty.uncertain import uncertainty as uncertainty
 from musculo.diagnostics.support import known_support as known_support
 from musculo.dynamics.constrained_dynamics import constrained_acceleration as constrained_acceleration
 from musculo.dynamics.constrained_dynamics import constraint_residuals as constraint_residuals

@@ -229,7 +229,7 @@ def joint_loads(
             acting = replace(acting, loads=(*acting.loads, *(one for c in pulls[-1].values() for one in c.loads())))
         wrenches = acting.node_wrenches(model, Q[at], threads)
         carried = transmitted_loads(model, Q[at], U[at], D[at], wrenches, threads)
-        force[at], moment[at], point[at] = _expressed(model, wanted, carried)
+        force[at], moment[at], point[at] = expressed(model, wanted, carried)
     if doubtful and geometry is None:
         _warn(doubtful, frames)
     finite("the load", force, tuple(f"{w.joint} {axis}" for w in wanted for axis in "xyz"))
@@ -312,7 +312,7 @@ def _check_geometry(model: Model, geometry: PathWrenches, frames: int) -> None:
 
 
 # --- from the recursion to what is asked for -------------------------------------------------------------------------
-def _expressed(
+def expressed(
     model: Model, wanted: Sequence[LoadChoice], carried: TransmittedLoads
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Force, moment and point (frames, loads, 3) on the bodies and in the frames that are asked for."""

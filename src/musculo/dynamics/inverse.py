@@ -191,10 +191,12 @@ def transmitted_loads(
     A: FloatArray,
     wrenches: FloatArray | None,
     threads: int | None,
+    inertia: FloatArray | None = None,
 ) -> TransmittedLoads:
     """What joints carry during a motion under given wrenches on the nodes of compiled(model, merged=False).
 
     `wrenches` (frames, 6 nodes): force, then moment about ground's origin, in ground; None where there are none.
+    `inertia` (nodes, 10), as `Tree` has it, takes the place of the model's own.
     """
     c = compiled(model, merged=False)
     frames, n, joints = len(Q), c.tree.parent.size, len(model.joint_names)
@@ -204,7 +206,8 @@ def transmitted_loads(
     outboard = model.derived("outboard joint frames", lambda: _outboard(model))
     flat = [x.reshape(frames, -1) for x in (force, moment, point)]
     found = TransmittedFrames(tau, flat[0], flat[1], flat[2], places)
-    inputs = (c.tree, c.table, MotionFrames(Q, U, A), given, wrenches is not None, outboard)
+    tree = c.tree if inertia is None else c.tree._replace(inertia=inertia)
+    inputs = (tree, c.table, MotionFrames(Q, U, A), given, wrenches is not None, outboard)
     over_frames(transmitted_frames, (*inputs, found), frames, threads)
     rows = places.reshape(frames, n, PLACE_ROWS)
     R, p = rows[:, :, :9].reshape(frames, n, 3, 3), rows[:, :, 9:]

@@ -20,6 +20,8 @@ from musculo.analyses.tracking.mass_center import MassAdjustment as MassAdjustme
 from musculo.analyses.tracking.muscle_control import FailedWindow as FailedWindow
 from musculo.analyses.tracking.muscle_control import MuscleControl as MuscleControl
 from musculo.analyses.tracking.residual_reduction import TrackedMotion as TrackedMotion
+from musculo.analyses.uncertainty.uncertain_outputs import SampleStatus as SampleStatus
+from musculo.analyses.uncertainty.uncertain_outputs import Uncertainty as Uncertainty
 from musculo.diagnostics.support import Support as Support
 from musculo.dynamics.constrained_dynamics import ConstrainedMotion as ConstrainedMotion
 from musculo.dynamics.derivatives.body_derivatives import BodyDerivatives as BodyDerivatives

@@ -15,10 +15,8 @@ _COLORS = {"r": "#0072b2", "l": "#d55e00", "": "#00734f"}
 _STYLES = {"r": "-", "l": "--", "": "-"}
 
 
-def plot_columns(
-    time: FloatArray, names: Sequence[str], values: FloatArray, units: Sequence[str], columns: int = 3, **options: Any
-) -> Any:
-    """A figure with a plot for each quantity, left and right together; what does not move is not shown."""
+def pyplot() -> Any:
+    """The module of that name."""
     try:
         from matplotlib import pyplot
     except ImportError:
@@ -26,6 +24,14 @@ def plot_columns(
             "plot needs matplotlib, which is not installed: pip install matplotlib; in a notebook a table shows "
             "itself, and musculo.report makes pages"
         ) from None
+    return pyplot
+
+
+def plot_columns(
+    time: FloatArray, names: Sequence[str], values: FloatArray, units: Sequence[str], columns: int = 3, **options: Any
+) -> Any:
+    """A figure with a plot for each quantity, left and right together; what does not move is not shown."""
+    plt = pyplot()
     groups: dict[tuple[str, str], list[int]] = {}
     for k, name in enumerate(names):
         unit = units[k] if units else ""
@@ -36,7 +42,7 @@ def plot_columns(
     across = max(1, min(columns, len(groups)))
     down = -(-len(groups) // across)
     shape: dict[str, Any] = {"figsize": (3.6 * across, 2.4 * down), "layout": "constrained"} | options
-    figure, axes = pyplot.subplots(down, across, squeeze=False, **shape)
+    figure, axes = plt.subplots(down, across, squeeze=False, **shape)
     for ax, ((title, unit), members) in zip(axes.flat, groups.items(), strict=False):
         for k in members:
             side = side_of(names[k])

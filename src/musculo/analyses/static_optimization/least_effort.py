@@ -77,8 +77,8 @@ def least_effort(
 ) -> Effort:
     """The answers of least effort; see the module.
 
-    Power 2 is a quadratic program: Newton's method on its dual (`musculo.kernels.scalar.bounded_effort`) and, where that
-    does not serve the equations, DAQP's dual active sets. Powers above 2 are found by Newton's method in which every
+    Power 2 is a quadratic program: Newton's method on its dual (`kernels.scalar.bounded_effort`) and, where that does
+    not serve the equations, DAQP's dual active sets. Powers above 2 are found by Newton's method in which every
     variable counts at its own size (`GradedNewton`), from a sequence of quadratic programs; powers between 1 and 2 by
     reweighted ones, since curvature has a pole at zero. Power 1 is a linear program (HiGHS). Working sets pass on from
     frame to frame within segments of fixed length; answers depend on it by rounding only.

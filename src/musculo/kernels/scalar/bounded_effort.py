@@ -7,8 +7,8 @@ Each equation has a multiplier, and x follows from the multipliers y one by one:
     x_i = clip(t_i + A_i' y / w_i)
 
 The dual function of y is concave and quadratic piece by piece; its slope is b - A x. Newton's method with the free
-unknowns F of the piece, (A_F W_F^-1 A_F') d = b - A x, and a search along d for where the slope ends, meets the piece of
-the answer after a few steps, and there one step is exact (Li & Swetits 1997, SIAM J Optim 7:312).
+unknowns F of the piece, (A_F W_F^-1 A_F') d = b - A x, and a search along d for where the slope ends, meets the piece
+of the answer after a few steps, and there one step is exact (Li & Swetits 1997, SIAM J Optim 7:312).
 
 The start is fixed, so that a frame's answer depends on nothing but its own numbers.
 """
