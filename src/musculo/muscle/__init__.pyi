@@ -7,8 +7,8 @@ from musculo.muscle.fibers.equilibrium import muscle_equilibrium as muscle_equil
 from musculo.muscle.fibers.equilibrium import muscle_force as muscle_force
 from musculo.muscle.fibers.force_derivatives import equilibrium_residual as equilibrium_residual
 from musculo.muscle.fibers.force_derivatives import muscle_force_derivatives as muscle_force_derivatives
-from musculo.muscle.fibers.metabolic_rate import Bhargava2004 as Bhargava2004
-from musculo.muscle.fibers.metabolic_rate import metabolic_rate as metabolic_rate
+from musculo.muscle.fibers.metabolic_cost import Bhargava2004 as Bhargava2004
+from musculo.muscle.fibers.metabolic_cost import metabolic_rate as metabolic_rate
 from musculo.muscle.fitted_paths.polynomial_paths import fit_paths as fit_paths
 from musculo.muscle.hill_curves.curves import muscle_curves as muscle_curves
 from musculo.muscle.path_loads.path_forces import path_generalized_forces as path_generalized_forces

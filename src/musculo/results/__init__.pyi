@@ -40,7 +40,7 @@ from musculo.muscle.fibers.equilibrium import MuscleForces as MuscleForces
 from musculo.muscle.fibers.equilibrium import MuscleStatus as MuscleStatus
 from musculo.muscle.fibers.force_derivatives import EquilibriumResidual as EquilibriumResidual
 from musculo.muscle.fibers.force_derivatives import MuscleForceDerivatives as MuscleForceDerivatives
-from musculo.muscle.fibers.metabolic_rate import MetabolicRates as MetabolicRates
+from musculo.muscle.fibers.metabolic_cost import MetabolicRates as MetabolicRates
 from musculo.muscle.fitted_paths.fitted_path_model import FittedPathModel as FittedPathModel
 from musculo.muscle.path_loads.path_forces import PathTensions as PathTensions
 from musculo.muscle.path_loads.path_wrenches import PathWrenches as PathWrenches

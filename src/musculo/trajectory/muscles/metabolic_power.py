@@ -11,7 +11,7 @@ from musculo.arrays import FloatArray, IntArray
 from musculo.errors import InvalidInput
 from musculo.kernels.hill.metabolic_rate import NODE_ROWS, MetabolicNodes, metabolic_slope_nodes
 from musculo.kernels.tree.tree_frames import over_frames
-from musculo.muscle.fibers.metabolic_rate import SMOOTHING, Bhargava2004
+from musculo.muscle.fibers.metabolic_cost import SMOOTHING, Bhargava2004
 from musculo.trajectory.muscles.muscle_driven import MuscleDriven
 from musculo.trajectory.muscles.muscle_state import Stretch
 from musculo.trajectory.muscles.scattered_blocks import ScatteredBlocks

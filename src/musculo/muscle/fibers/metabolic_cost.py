@@ -20,7 +20,7 @@ from musculo.muscle.fibers.compile_muscles import compiled_muscles
 from musculo.muscle.fibers.equilibrium import Tendon, muscle_equilibrium, muscle_force
 from musculo.muscle.fibers.muscle_arrays import muscle_columns
 from musculo.muscle.paths.geometry import PathGeometry, muscle_geometry
-from musculo.results.result import Result, Series, also
+from musculo.results.result_base import Result, Series, also
 from musculo.results.table import Table
 
 # Steepness of smooth choices for optimization. OpenSim's are all 10: for power and heat, corners that are 0.1 W wide,
