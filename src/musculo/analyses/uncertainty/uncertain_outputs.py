@@ -18,7 +18,7 @@ from musculo.errors import InvalidInput, UnknownName
 from musculo.model.model import Model
 from musculo.results.labelled_arrays import AXES
 from musculo.results.plots import pyplot
-from musculo.results.result import Result, Series
+from musculo.results.result_base import Result, Series
 from musculo.results.table import Table
 
 _UNITS = {
