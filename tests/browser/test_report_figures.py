@@ -9,7 +9,7 @@ import re
 import numpy as np
 import pytest
 
-from musculo.report import Curve, Panel, Report, Section, write_report
+from musculo.report import Band, Curve, Panel, Report, Section, write_report
 from support.browser import Page, browser
 
 TIME = np.linspace(0.0, 4.0, 401)
@@ -33,8 +33,13 @@ def file(tmp_path_factory):
         Curve(name, percent, np.full(101, level), spread=np.full(101, 0.5), color=k)
         for k, (name, level) in enumerate((("control", 1.0), ("patients", 3.0)))
     )
+    band = Band(
+        np.array([0.0, 50.0, 60.0, 70.0, 100.0]), np.array([1, 2, np.nan, 3, 4.0]), np.array([2, 3, np.nan, 4, 5.0])
+    )
     sections = (
-        Section("Joint angles", (Panel("knee", "°", (knee,), positive="flexion"),)),
+        Section(
+            "Joint angles", (Panel("knee", "°", (knee,), positive="flexion", normal=band),), normal="40 adults (us)"
+        ),
         Section("Groups", (Panel("hip", "°", groups, across="% of gait cycle"),)),
         Section("Moment arms", (Panel("arm", "mm", (knee,)),), folded=True),
         Section("Many", tuple(Panel(f"m{k}", "N", (Curve(f"m{k}", TIME, k * TIME),)) for k in range(40))),
@@ -62,6 +67,7 @@ def traces(page, panel):
 
 def test_strides_have_a_mean_and_a_spread(page):
     page.page.keyboard.press("c")
+    page.page.keyboard.press("r")
     upper, lower, thin, mean = (np.array(y, dtype=float) for _, y in traces(page, 0))
     sine = np.sin(2.0 * np.pi * np.linspace(0.0, 1.0, 101))
     inside = slice(1, -1)  # the step from one height to the next is at the ends
@@ -73,6 +79,40 @@ def test_strides_have_a_mean_and_a_spread(page):
     assert traces(page, 0)[3][0] == "right, mean of 4"
     shapes = page.page.evaluate("() => document.querySelectorAll('.panel .plot')[0].layout.shapes")
     assert [one["x0"] for one in shapes] == [62.0]  # where the foot leaves the ground
+
+
+def test_normal_ranges_lie_behind_the_cycles_and_go(page):
+    button = page.page.locator("#normal")
+    whose = page.page.locator("#section-0 .whose")
+    assert not whose.is_visible()  # over time nothing is normal
+    page.page.keyboard.press("c")
+    assert "40 adults (us)" in whose.inner_text()
+    ranges = [y for name, y in traces(page, 0) if name == "normal range"]
+    assert ranges == [[1, 2, 3, 2], [3, 4, 5, 4]]  # two parts, there and back
+    assert button.get_attribute("aria-pressed") == "true"
+    button.click()
+    page.page.wait_for_function(
+        "() => document.querySelector('.panel .plot').data.every((t) => t.name !== 'normal range')"
+    )
+    assert not whose.is_visible()
+    assert button.get_attribute("aria-pressed") == "false"
+
+
+def test_a_walk_opens_over_its_cycles_and_what_belongs_to_time_stays(chrome, tmp_path):
+    curve = Curve("hip_r", TIME, np.sin(TIME), "r")
+    sections = (
+        Section("Joint angles", (Panel("hip", "°", (curve,)),)),
+        Section("Residuals", (Panel("pelvis", "N", (curve,), not_judged=((1.0, 2.0),)),), by_time=True),
+    )
+    path = tmp_path / "walk.html"
+    write_report(path, Report("A walk", sections=sections, cycles={"r": [0.0, 1.0], "l": [0.5, 1.5]}))
+    shown = Page(chrome, path, 1200, 900)
+    shown.page.wait_for_function("document.querySelectorAll('.panel[data-drawn]').length === 2")
+    axes = shown.page.evaluate("() => [...document.querySelectorAll('.plot')].map((p) => p.layout.xaxis.title.text)")
+    assert axes == ["% of gait cycle", "time [s]"]
+    assert shown.page.locator("#axis").get_attribute("aria-pressed") == "true"
+    assert len(shown.page.evaluate("() => document.querySelectorAll('.plot')[1].layout.shapes")) == 1
+    shown.close()
 
 
 def test_the_positive_direction_is_named(page):
@@ -117,6 +157,9 @@ def test_a_folded_section_opens(page):
 
 def test_a_phone_shows_a_few_and_then_all(chrome, file):
     narrow = Page(chrome, file, 375, 700)
+    assert narrow.page.locator("#section-3 .panel:visible").count() == 0  # closed, after two sections with plots
+    assert narrow.page.evaluate("() => document.documentElement.scrollHeight") < 2500
+    narrow.page.locator("#section-3 .unfold").click()
     assert narrow.page.locator("#section-3 .panel:visible").count() == 8
     narrow.page.locator("#section-3 .more").click()
     assert narrow.page.locator("#section-3 .panel:visible").count() == 40
@@ -124,10 +167,19 @@ def test_a_phone_shows_a_few_and_then_all(chrome, file):
 
 
 def test_paper_takes_few_pages(chrome, file):
-    """43 panels on four pages at most: four in a row."""
+    """42 panels on two pages at most, none of them left out: six in a row where there are many."""
     shown = Page(chrome, file, 1200, 900)
     shown.page.evaluate("() => dispatchEvent(new Event('beforeprint'))")
     shown.page.wait_for_function("[...document.querySelectorAll('.panel')].filter((p) => p.dataset.drawn).length >= 42")
-    made = shown.page.pdf(format="A4")
-    assert len(re.findall(rb"/Type\s*/Page[^s]", made)) <= 4
+    # pictures of one size, whose letters are as large in every card
+    assert set(
+        shown.page.evaluate(
+            "() => [...document.querySelectorAll('.plot .main-svg')].map((s) => s.getAttribute('viewBox'))"
+        )
+    ) == {"0 0 320 200"}
+    edge = dict.fromkeys(("top", "right", "bottom", "left"), "1cm")
+    made = shown.page.pdf(format="A4", margin=edge)
+    assert len(re.findall(rb"/Type\s*/Page[^s]", made)) <= 2
+    shown.page.emulate_media(media="print")
+    assert shown.page.locator("#section-3 .panel:visible").count() == 40
     shown.close()

@@ -9,17 +9,15 @@ from numpy.testing import assert_allclose
 from musculo import Body, Placement
 from musculo.absolute import (
     AngleDriver,
-    DistanceDriver,
     EulerDriver,
     Frame,
-    GivenNumbers,
+    FunctionJoint,
     GivenOrientation,
     Mechanism,
     OrientationDriver,
     PositionDriver,
     Revolute,
     Spherical,
-    Status,
     TangentDriver,
     choose_parameters,
     judge_parameters,
@@ -27,9 +25,18 @@ from musculo.absolute import (
 )
 from musculo.absolute.drivers.angle_driver import ALL_AXES
 from musculo.absolute.drivers.euler_driver import E0, E1, E2, E3
-from musculo.absolute.euler_parameters import relative_euler_parameters
-from musculo.errors import InvalidInput, InvalidModel, MusculoWarning
+from musculo.absolute.euler_parameters import (
+    matrix_G,
+    matrix_L,
+    matrix_minus,
+    relative_euler_parameters,
+    rotation_matrix,
+)
+from musculo.errors import InvalidInput, MusculoWarning
+from musculo.model.joints.joint import FunctionMotion, along
 from musculo.spatial.rotation import from_xyz
+from support.absolute_rows import ComplexRows
+from support.absolute_rows import told as any_motion
 
 # Newton's method stops where its last step is smaller than 1e-10.
 STEP = 1e-9
@@ -213,6 +220,65 @@ def test_signs_do_not_matter():
         assert missed(found, frames, given).max() < STEP
 
 
+@pytest.mark.parametrize("sign", [1.0, -1.0])
+def test_signs_do_not_matter_where_frames_start_by_themselves(sign):
+    """Assembled by a coordinate, or from a position for each frame, whose signs jump."""
+    given = turn(150.0)
+    told = GivenOrientation(sign * given.parameters, given.omega, given.alpha)
+    base, tip = Frame("ground"), Frame("rod")
+    hinge = Frame("ground", FunctionMotion((along(Z, "angle"),)))
+    joint, drive = FunctionJoint("hinge", hinge, tip), e3("drive", base, tip)
+    mechanism = Mechanism((ROD,), (joint, drive), chain=((hinge, tip),))
+    angle = np.radians(150.0) * T
+    found = kinematic_analysis(mechanism, {"drive": told}, coordinates=angle[:, None])
+    assert found.found
+    assert_allclose(found.coordinate("angle"), angle, atol=STEP)
+    start = found.x[:, :7].copy()
+    start[::2, 3:] *= -1.0
+    again = kinematic_analysis(Mechanism((ROD,), (Revolute("hinge", base, tip), drive)), {"drive": told}, start=start)
+    assert again.found
+    assert_allclose(again.rotation("rod"), found.rotation("rod"), atol=STEP)
+
+
+def test_rows_are_those_of_the_paper():
+    """In the form of angular velocities: eq. 11, 12, 14 with the signs that they need; eq. 22, 23, 25."""
+    rng = np.random.default_rng(4)
+    bodies = tuple(Body(name, 1.0, inertia=(0.1, 0.1, 0.1, 0.0, 0.0, 0.0)) for name in "ij")
+    v = np.array([0.3, -0.4, 0.8, 0.2])
+    pair = ((0.6, 0.0, 0.8), (0.0, -0.8, 0.6))
+    # the orientation of i relative to j: j is the first frame
+    made = (AngleDriver("angle", "j", "i", (pair[::-1],)), EulerDriver("euler", "j", "i", (v,)))
+    given = {d.name: any_motion(d, rng) for d in made}
+    rows = ComplexRows(Mechanism(bodies, made), given)
+    x, speed = rows.state(rng)
+    _, J, nu, gamma = (part.real for part in rows.rows(x, speed, rows.signals, moving=True))
+    p = {"i": x[3:7], "j": x[10:14]}
+    w = {"i": speed[3:6], "j": speed[9:12]}
+    G, L = ({k: f(q) for k, q in p.items()} for f in (matrix_G, matrix_L))
+    rate = {k: 0.5 * L[k].T @ w[k] for k in "ij"}
+    # angles
+    local = dict(zip("ij", map(np.array, pair), strict=True))
+    minus = {k: matrix_minus(local[k]) for k in "ij"}
+    s = {k: rotation_matrix(p[k]) @ local[k] for k in "ij"}
+    sdot = {k: G[k] @ minus[k] @ L[k].T @ w[k] for k in "ij"}
+    for k, other, column in (("i", "j", 3), ("j", "i", 9)):
+        assert_allclose(J[0, column : column + 3], s[other] @ G[k] @ minus[k] @ L[k].T, atol=1e-14)
+    ((_, first, second),) = next(iter(made[0].signals(given["angle"]).values()))
+    left = sum(s[o] @ (matrix_G(rate[k]) @ minus[k] @ L[k].T @ w[k]) for k, o in (("i", "j"), ("j", "i")))
+    spin = sum(0.5 * (w[k] @ w[k]) * s[o] @ G[k] @ minus[k] @ p[k] for k, o in (("i", "j"), ("j", "i")))
+    assert_allclose(nu[0], first, atol=1e-14)
+    assert_allclose(gamma[0], second - 2.0 * sdot["i"] @ sdot["j"] - left + spin, atol=1e-13)
+    # Euler parameters
+    at_j, at_i = np.vstack([p["j"], L["j"]]), np.vstack([p["i"], -L["i"]])
+    assert_allclose(J[1, 3:6], 0.5 * v @ at_j @ L["i"].T, atol=1e-14)
+    assert_allclose(J[1, 9:12], 0.5 * v @ at_i @ L["j"].T, atol=1e-14)
+    told_rate, told_second = given["euler"].rates
+    assert_allclose(nu[1], v @ told_rate[0], atol=1e-14)
+    both = [2.0 * rate["i"] @ rate["j"], *(matrix_L(rate["j"]) @ rate["i"] - matrix_L(rate["i"]) @ rate["j"])]
+    bent = 0.25 * v @ (at_j @ p["i"] * (w["i"] @ w["i"]) + at_i @ p["j"] * (w["j"] @ w["j"]))
+    assert_allclose(gamma[1], v @ told_second[0] - v @ np.array(both) + bent, atol=1e-13)
+
+
 # --- the choice of parameters -----------------------------------------------------------------------------------------
 def test_table_1():
     """A hinge about z has e3; a spherical joint e1, e2, e3; nothing is said where the choice is clear."""
@@ -261,96 +327,13 @@ def test_figure_6_is_found():
     assert missed(right, frames, given).max() < STEP
 
 
-# --- positions --------------------------------------------------------------------------------------------------------
-def test_positions_and_distances():
-    """A body whose point is driven along two directions and held at a distance from another point."""
-    base, tip, far = Frame("ground"), Frame("rod"), Frame(Placement("ground", (0.0, 0.0, -2.0)))
-    turned, place = OrientationDriver("turn", base, tip), PositionDriver("place", base, tip, ((1, 0, 0), (0, 1, 0)))
-    rod = DistanceDriver("distance", far, tip)
-    m = Mechanism((ROD,), (turned, place, rod), gravity=(0.0, 0.0, -10.0))
-    still = GivenOrientation.about(Z, 0.0 * T)
-    x, y = 0.3 * T, 0.2 * T**2
-    numbers = GivenNumbers.of(
-        np.stack([x, y], 1), np.stack([0 * T + 0.3, 0.4 * T], 1), np.stack([0 * T, 0 * T + 0.4], 1)
-    )
-    given = {"turn": still, "place": numbers, "distance": GivenNumbers.of(2.5 + 0 * T)}
-    start = m.positions(np.array([[[0.0, 0.0, 0.4]]]), np.array([[[1.0, 0.0, 0.0, 0.0]]]), np.zeros((1, 0)))[0]
-    found = kinematic_analysis(m, given, start=start, loads=True)
-    assert found.found
-    z = np.sqrt(2.5**2 - x**2 - y**2) - 2.0
-    assert_allclose(found.place("rod"), np.stack([x, y, z], 1), atol=STEP)
-    # the rod from below carries the weight at the beginning, where it stands upright
-    assert_allclose(found.load("distance")[0][0, 2], 20.0 - 2.0 * 0.3**2 / 2.5, atol=1e-6)
-
-
-def test_what_drivers_refuse():
-    base, tip = Frame("ground"), Frame("rod")
-    m = Mechanism((ROD,), (Revolute("pin", base, tip), OrientationDriver("drive", base, tip, "z")))
-    x = np.array([0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0])
-    with pytest.raises(InvalidInput, match="'drive' is told nothing"):
-        kinematic_analysis(m, {}, start=x)
-    with pytest.raises(InvalidInput, match="is told an orientation"):
-        kinematic_analysis(m, {"drive": GivenNumbers.of(T)}, start=x)
-    with pytest.raises(InvalidInput, match="does not say how its 1 bodies are assembled"):
-        kinematic_analysis(m, {"drive": turn(10.0)})
-    with pytest.raises(InvalidInput, match="axes is 'u'"):
-        OrientationDriver("drive", base, tip, "u")
-    with pytest.raises(InvalidInput, match="start has shape"):
-        kinematic_analysis(m, {"drive": turn(10.0)}, start=x[:3])
-
-
-def test_free_motion_is_named():
-    m = Mechanism((ROD,), (Revolute("pin", Frame("ground"), Frame("rod")),))
-    found = kinematic_analysis(m, {}, start=np.array([0.1, -0.3, 0.05, 1.0, 0.0, 0.0, 0.0]))
-    assert found.status[0] == Status.NOT_DETERMINED
-    assert found.diagnosis.free == ("rod",)
-    assert "drive it" in str(found.diagnosis)
-
-
-def test_contradictions_are_named():
-    """A rod between two pins that are further apart than it is long."""
-    pins = [Frame(Placement("ground", (x, 0.0, 0.0))) for x in (0.0, 2.0)]
-    ends = [Frame(Placement("rod", (x, 0.0, 0.0))) for x in (0.0, 1.0)]
-    constraints = [
-        Spherical(name, *pair) for name, pair in zip(("left", "right"), zip(pins, ends, strict=True), strict=True)
-    ]
-    m = Mechanism((ROD,), (*constraints, OrientationDriver("roll", pins[0], ends[0], "x")))
-    start = m.positions(np.array([[[0.4, 0.0, 0.0]]]), np.array([[[1.0, 0.0, 0.0, 0.0]]]), np.zeros((1, 0)))[0]
-    found = kinematic_analysis(m, {"roll": GivenOrientation.about(Z, [0.0])}, start=start)
-    assert found.status[0] == Status.INCONSISTENT
-    assert not found.found
-    assert set(found.diagnosis.inconsistent) == {"left", "right"}
-    # half of what is missing at each end
-    assert_allclose(np.abs(found.residual).max(), 0.5, atol=1e-6)
-
-
-def test_frames_after_one_without_a_position():
-    """They start from the last that has one: a distance out of reach for a while."""
-    base, tip, far = (
-        Frame("ground"),
-        Frame(Placement("rod", (1.0, 0.0, 0.0))),
-        Frame(Placement("ground", (2.0, 0.0, 0.0))),
-    )
-    m = Mechanism((ROD,), (Revolute("pin", base, Frame("rod")), DistanceDriver("reach", far, tip)))
-    reach = 2.0 + 1.3 * np.sin(np.pi * T)
-    start = m.positions(np.zeros((1, 1, 3)), np.array([[[np.sqrt(0.5), 0.0, 0.0, np.sqrt(0.5)]]]), np.zeros((1, 0)))[0]
-    found = kinematic_analysis(m, {"reach": GivenNumbers.of(reach)}, start=start, together=1)
-    within = reach < 2.99
-    assert np.all(found.status[within] == Status.FOUND)
-    assert np.abs(found.residual[within]).max() < STEP
-    assert np.abs(found.residual[reach > 3.01]).max() > 1e-3
-
-
-def test_mechanisms_that_are_none():
-    with pytest.raises(InvalidModel, match="two bodies are called 'rod'"):
-        Mechanism((ROD, ROD), ())
-    with pytest.raises(InvalidModel, match="needs a body"):
-        Mechanism((), ())
-    base, tip = Frame("ground"), Frame("rod")
-    with pytest.raises(InvalidModel, match="are called 'pin'"):
-        Mechanism((ROD,), (Revolute("pin", base, tip), Spherical("pin", base, tip)))
-    m = Mechanism((ROD,), (Revolute("pin", base, tip), OrientationDriver("drive", base, tip, "z")))
-    with pytest.raises(InvalidInput, match="not finite"):
-        kinematic_analysis(m, {"drive": GivenOrientation.about(Z, [np.nan])}, start=np.eye(7)[3])
-    with pytest.raises(InvalidInput, match="give 1 to 8"):
-        kinematic_analysis(m, {"drive": turn(10.0)}, start=np.eye(7)[3], together=9)
+def test_letters_name_axes():
+    given = turn(100.0)
+    vectors, _ = driven(Revolute, tangent, given)
+    letters, _ = driven(Revolute, lambda name, base, tip: TangentDriver(name, base, tip, "z"), given)
+    assert np.array_equal(vectors.x, letters.x)
+    place = PositionDriver("place", "ground", "rod", "xy")
+    assert len(place.numbers) == 2
+    for wrong in ("w", "", (0, 0, 1), ()):
+        with pytest.raises(InvalidInput, match="give letters such as 'xz', or vectors"):
+            PositionDriver("place", "ground", "rod", wrong).rows()

@@ -19,7 +19,9 @@ from musculo.analyses.gait import (
     spatiotemporal,
     stance_shares,
 )
-from musculo.model import PlanarJoint, WeldJoint
+from musculo.analyses.trial_quantities import joint_powers
+from musculo.diagnostics.judge import judge
+from musculo.model import PlanarJoint, UniversalJoint, WeldJoint
 from musculo.report.sections import Known, sections_of
 from musculo.results import ExternalForce, ExternalLoads
 from musculo.results.trial import Trial
@@ -166,3 +168,31 @@ def test_the_page_has_a_table_of_the_walk():
     standing = trial()
     standing.loads = None
     assert "Walking" not in {one.title for one in sections_of(Known(standing, None, None))}
+
+
+def test_powers_of_joints_and_not_of_the_base():
+    """A leg on a universal joint: each coordinate's power, and their sum; what holds the body has none."""
+    walk = trial()
+    bodies = (Body("pelvis", 30.0), Body("femur_r", 5.0, (0.0, -0.4, 0.0), (0.1, 0.1, 0.1, 0, 0, 0)))
+    turns = (Coordinate("hip_flexion_r"), Coordinate("hip_adduction_r"))
+    hip = UniversalJoint("hip_r", Placement("pelvis"), Placement("femur_r"), turns)
+    walk.model = Model("leg", bodies, (walk.model.joints[0], hip))
+    rates = np.array([0.0, 1.0, 0.0, 2.0, 3.0])
+    walk.angles = Table(TIME, walk.model.coordinate_names, TIME[:, None] * rates)
+    names = ("tilt_moment", "tx_force", "ty_force", "hip_flexion_r_moment", "hip_adduction_r_moment")
+    walk.moments = Table(TIME, names, np.tile([5.0, 6.0, 7.0, 10.0, -1.0], (len(TIME), 1)))
+    powers = joint_powers(walk)
+    assert powers.names == ("hip_flexion_r", "hip_adduction_r", "hip_total_r")
+    assert_allclose(powers.values, np.tile([20.0, -3.0, 17.0], (len(TIME), 1)), atol=1e-9)
+
+
+@pytest.mark.parametrize(("apart", "told"), [(0.0, False), (100.0, True)])
+def test_residuals_are_told_once(apart, told):
+    """Actuators at the base that do what inverse dynamics left are no second finding; others are."""
+    walk = trial()
+    left = np.tile([1.0, 2.0, 3.0], (len(TIME), 1))
+    walk.moments = Table(TIME, ("tilt_moment", "tx_force", "ty_force"), left)
+    walk.forces = Table(TIME, ("tilt_reserve", "tx_reserve", "ty_reserve"), left + apart)
+    titles = [one.title for one in judge(walk).findings]
+    assert "Residual forces" in titles
+    assert any(title.startswith("Residual actuators") for title in titles) is told

@@ -100,7 +100,7 @@ def test_constraints_of_the_lower_body(man):
 
 
 def test_the_whole_body_has_as_many_equations_as_unknowns(man):
-    driven = driven_human(man, tuple(man.bodies), "euler")
+    driven = driven_human(man, ("pelvis", *(name for name in man.bodies if name != "pelvis")), "euler")
     m = driven.mechanism
     assert m.n_equations == m.n_unknowns == 6 * 26
     assert len([j for j in driven.joints if m.count(j.name)]) == 27

@@ -9,7 +9,7 @@ import pytest
 from numpy.testing import assert_allclose
 
 from musculo import Markers, MusculoWarning, inverse_kinematics, kinematics
-from musculo.analyses.inverse_kinematics.follow_recording import fit_poses
+from musculo.analyses.inverse_kinematics.fit_recording import Wanted, fit_poses
 from musculo.analyses.inverse_kinematics.near_default import ROUNDING
 from support.ik_models import TWIST_TIME as TIME
 from support.ik_models import seemingly_twisted as recorded
@@ -19,7 +19,7 @@ from support.ik_models import twisting_rod as rod
 def test_an_angle_that_noise_alone_tells_stays_near_the_default():
     model = rod(1e-5)
     trial = recorded(model, np.radians(175.0))
-    free, kept = fit_poses(model, trial), inverse_kinematics(model, trial)
+    free, kept = fit_poses(model, Wanted(trial)), inverse_kinematics(model, trial)
     assert (np.degrees(np.abs(free.q[:, 1])) > 150.0).all()
     assert (np.degrees(np.abs(kept.q[:, 1])) < 30.0).all()
     assert np.abs(kept.rms - free.rms).max() < ROUNDING
@@ -51,7 +51,7 @@ def test_an_angle_that_is_told_a_little_is_warned_of():
 def test_far_outside_a_range_counts_as_far():
     model = rod(1e-5, range=(-0.2, 0.2))
     trial = recorded(model, np.radians(100.0))
-    assert (np.degrees(fit_poses(model, trial).q[:, 1]) > 70.0).all()
+    assert (np.degrees(fit_poses(model, Wanted(trial)).q[:, 1]) > 70.0).all()
     assert (np.degrees(inverse_kinematics(model, trial).q[:, 1]) < 45.0).all()
 
 

@@ -42,7 +42,7 @@ from musculo.absolute.frame import Frame as Frame
 from musculo.absolute.given_motion import GivenNumbers as GivenNumbers
 from musculo.absolute.given_motion import GivenOrientation as GivenOrientation
 from musculo.absolute.given_motion import GivenPose as GivenPose
-from musculo.absolute.mechanism import LoadOf as LoadOf
+from musculo.absolute.load_of import LoadOf as LoadOf
 from musculo.absolute.mechanism import Mechanism as Mechanism
 from musculo.absolute.multiplier_dynamics import AbsoluteLoads as AbsoluteLoads
 from musculo.absolute.multiplier_dynamics import loads_by_multipliers as loads_by_multipliers

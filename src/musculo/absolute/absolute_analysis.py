@@ -14,7 +14,7 @@ from musculo.absolute.diagnosis import Diagnosis, diagnose
 from musculo.absolute.drivers.euler_driver import EulerDriver
 from musculo.absolute.euler_parameters import product, relative_euler_parameters, rotation_matrix
 from musculo.absolute.frame import Frame
-from musculo.absolute.given_motion import Given, GivenOrientation
+from musculo.absolute.given_motion import Given, GivenNumbers, GivenOrientation, GivenPose
 from musculo.absolute.mechanism import Mechanism
 from musculo.arrays import FloatArray, IntArray
 from musculo.errors import InvalidInput, UnknownName
@@ -66,6 +66,12 @@ class AbsoluteAnalysis:
     load_moment: FloatArray  # (frames, loads, 3) [N m]
     signals: FloatArray  # (frames, rows) what the drivers were told, as kernels read it
 
+    def __repr__(self) -> str:
+        counts = [f"{int(np.sum(self.status == s))} {s.name.lower().replace('_', ' ')}" for s in Status]
+        told = ", ".join(count for count in counts if not count.startswith("0 "))
+        off = float(np.abs(self.residual).max(initial=0.0))
+        return f"AbsoluteAnalysis({len(self.x)} frames: {told}; residual at most {off:.1e}; {self.mechanism!r})"
+
     @property
     def found(self) -> bool:
         """Whether all frames have a position."""
@@ -98,6 +104,8 @@ class AbsoluteAnalysis:
 
     def load(self, name: str) -> tuple[FloatArray, FloatArray]:
         """Force and moment (frames, 3) that a constraint, or what is reported under this name, exerts."""
+        if not len(self.multipliers) and len(self.x):
+            raise InvalidInput("no loads were computed; ask for them: kinematic_analysis(..., loads=True)")
         names = [load.name for load in self.mechanism.loads]
         if name not in names:
             raise UnknownName("load", name, names)
@@ -142,8 +150,8 @@ def kinematic_analysis(
     Args:
         mechanism: bodies, constraints, and drivers for all that can move.
         given: what each driver is told, by its name.
-        start: (n_positions,) a position near the first frame, from which each frame follows the one before; or one for
-            each frame. By default the bodies are assembled along `mechanism.chain`.
+        start: (n_positions,) a position near the first frame (`mechanism.position`), from which each frame follows the
+            one before; or one for each frame. By default the bodies are assembled along `mechanism.chain`.
         coordinates: (frames, n) of the coordinates that are unknowns, for assembling.
         forces: (frames, n_unknowns) loads from outside: of each body force and moment about ground's origin, in ground;
             then forces on coordinates.
@@ -161,8 +169,6 @@ def kinematic_analysis(
     c, m = mechanism.compiled, mechanism.n_equations
     signals = mechanism.signals(given, frames)
     begin, first = _start(mechanism, start, coordinates, frames)
-    if begin == FROM_BEFORE:
-        signals = _same_signs(mechanism, first[0], given, signals)
     if weights is None:
         weights = (JOINT_WEIGHT, 1.0) if m > mechanism.n_unknowns else (1.0, 1.0)
     weight = np.array([w for e in mechanism.equations for w in [weights[e.drives] ** 2] * mechanism.count(e.name)])
@@ -192,6 +198,13 @@ def kinematic_analysis(
         steps=np.zeros(frames, dtype=np.int64),
         pivot=np.zeros(frames),
     )
+    if any(isinstance(d, EulerDriver) for d in mechanism.drivers):
+        at = first
+        if begin == ASSEMBLED:
+            assembling = search._replace(most_steps=0, dynamics=False)
+            over_frames(analysis_frames, (c.system, c.table, c.pattern, assembling, out), frames, threads)
+            at = out.x.copy()
+        _give_signs(mechanism, at, given, out.signals)
     arguments = (c.system, c.table, c.pattern, search, out)
     over_frames(analysis_frames, arguments, frames, 1 if begin == FROM_BEFORE else threads)
     joints = np.array([not e.drives for e in mechanism.equations for _ in range(mechanism.count(e.name))], dtype=bool)
@@ -215,6 +228,12 @@ def kinematic_analysis(
 
 def _frames(given: Mapping[str, Given], coordinates: ArrayLike | None, start: ArrayLike | None) -> int:
     """How many frames there are."""
+    for name, told in given.items():
+        if not isinstance(told, GivenNumbers | GivenOrientation | GivenPose):
+            raise InvalidInput(
+                f"driver {name!r} is told {type(told).__name__}; give GivenOrientation.about(axis, angle, rate, "
+                "acceleration), GivenOrientation.of(parameters, omega, alpha) or GivenNumbers.of(value, rate, ...)"
+            )
     counts = {name: told.frames for name, told in given.items()}
     if coordinates is not None:
         counts["coordinates"] = len(np.asarray(coordinates))
@@ -265,18 +284,21 @@ def relative_between(mechanism: Mechanism, x: FloatArray, first: Frame, second: 
     return np.asarray(relative_euler_parameters(turned(second), turned(first)))
 
 
-def _same_signs(mechanism: Mechanism, start: FloatArray, given: Mapping[str, Given], signals: FloatArray) -> FloatArray:
-    """Prescribed components of Euler parameters with the sign that the bodies' own have at the start.
+def _give_signs(mechanism: Mechanism, at: FloatArray, given: Mapping[str, Given], signals: FloatArray) -> None:
+    """Give prescribed components of Euler parameters the sign that those of the bodies have where a search starts.
 
-    p and -p are one orientation. Both the prescribed ones and those of the bodies are continuous over time, so that
-    the first frame decides.
+    p and -p are one orientation. Where frames follow each other, the prescribed ones and those of the bodies are both
+    continuous over time, so that the first frame decides for all; otherwise each frame decides for itself.
+
+    Args:
+        at: (1, n_positions) where the first frame starts, or (frames, n_positions) where each does.
     """
     rows = mechanism.compiled.number_rows
     for driver in mechanism.drivers:
         told = given[driver.name]
         if isinstance(driver, EulerDriver) and isinstance(told, GivenOrientation):
-            here = relative_between(mechanism, start[None], *driver.frames)[0]
-            if here @ told.parameters[0] < 0.0:
-                for name in driver.numbers:
-                    signals[:, rows[name] : rows[name] + 3] *= -1.0
-    return signals
+            here = relative_between(mechanism, at, *driver.frames)
+            along = np.einsum("fi,fi->f", here, told.parameters[: len(here)])
+            sign = np.where(along < 0.0, -1.0, 1.0)[:, None]
+            for name in driver.numbers:
+                signals[:, rows[name] : rows[name] + 3] *= sign

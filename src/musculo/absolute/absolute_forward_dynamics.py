@@ -14,7 +14,8 @@ from musculo.absolute.drivers.pose_driver import PoseDriver
 from musculo.absolute.euler_parameters import matrix_L, relative_euler_parameters, rotation_matrix
 from musculo.absolute.frame import Frame
 from musculo.absolute.given_motion import Given, GivenNumbers, GivenOrientation, GivenPose
-from musculo.absolute.mechanism import LoadOf, Mechanism
+from musculo.absolute.load_of import LoadOf
+from musculo.absolute.mechanism import Mechanism
 from musculo.arrays import FloatArray
 from musculo.errors import InvalidInput, SingularSystem
 from musculo.functions.function import Function

@@ -18,7 +18,8 @@ from musculo.absolute.drivers.coordinate_driver import CoordinateDriver
 from musculo.absolute.frame import Frame
 from musculo.absolute.given_motion import Given, GivenNumbers, GivenOrientation, GivenPose
 from musculo.absolute.joint_equations import JointEquations, joint_equations
-from musculo.absolute.mechanism import LoadOf, Mechanism
+from musculo.absolute.load_of import LoadOf
+from musculo.absolute.mechanism import Mechanism
 from musculo.arrays import FloatArray
 from musculo.compile.compiled import check_model
 from musculo.embedding.embedding import embedding_of

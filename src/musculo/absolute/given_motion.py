@@ -19,6 +19,9 @@ class GivenNumbers(NamedTuple):
     rate: FloatArray
     acceleration: FloatArray
 
+    def __repr__(self) -> str:
+        return f"GivenNumbers({self.frames} frames of {self.value.shape[1]})"
+
     @property
     def frames(self) -> int:
         """How many frames it is told for."""
@@ -46,6 +49,10 @@ class GivenOrientation(NamedTuple):
     parameters: FloatArray  # (frames, 4)
     omega: FloatArray  # (frames, 3)
     alpha: FloatArray  # (frames, 3)
+
+    def __repr__(self) -> str:
+        most = 2.0 * np.degrees(np.arccos(np.clip(np.abs(self.parameters[:, 0]).min(initial=1.0), 0.0, 1.0)))
+        return f"GivenOrientation({self.frames} frames, at most {most:.1f} degrees from straight)"
 
     @property
     def frames(self) -> int:
@@ -79,6 +86,8 @@ class GivenOrientation(NamedTuple):
     ) -> GivenOrientation:
         """A rotation about an axis by angles (frames,) of any number of turns [rad]."""
         a = np.asarray(axis, dtype=float)
+        if a.shape != (3,) or not np.linalg.norm(a) > 0.0:
+            raise InvalidInput(f"axis is {axis!r}; give three numbers, not all zero, such as (0, 0, 1)")
         a = a / np.linalg.norm(a)
         x = GivenNumbers.of(angle, rate, acceleration)
         half = 0.5 * x.value

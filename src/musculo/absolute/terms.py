@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from musculo.absolute.frame import Frame
+from musculo.errors import InvalidModel
 from musculo.functions.function import Function
 from musculo.kernels.absolute import constraint_terms as kinds
 from musculo.model.body import Vec3
@@ -41,14 +42,25 @@ Row = tuple[Term, ...]
 """One equation: the sum of its terms is zero."""
 
 
+def _numbers(x: Sequence[float], count: int, what: str) -> tuple[float, ...]:
+    """As many numbers as there must be."""
+    try:
+        found = tuple(float(value) for value in x)
+    except (TypeError, ValueError):
+        found = ()
+    if len(found) != count:
+        raise InvalidModel(f"{what} is {x!r}; it needs {count} numbers")
+    return found
+
+
 def dot(first: Frame, a: Vec3, second: Frame, b: Vec3) -> Term:
     """The scalar product of a direction of the first frame with one of the second."""
-    return Term(kinds.DOT, first, second, a=a, b=b)
+    return Term(kinds.DOT, first, second, a=_numbers(a, 3, "a direction"), b=_numbers(b, 3, "a direction"))
 
 
 def along(first: Frame, a: Vec3, second: Frame) -> Term:
     """How far the second frame's origin is from the first's along a direction of the first."""
-    return Term(kinds.ALONG, first, second, a=a)
+    return Term(kinds.ALONG, first, second, a=_numbers(a, 3, "a direction"))
 
 
 def length(first: Frame, second: Frame) -> Term:
@@ -58,12 +70,12 @@ def length(first: Frame, second: Frame) -> Term:
 
 def quadric(first: Frame, weights: Vec3, second: Frame) -> Term:
     """sum_k weights_k e_k^2 / 2, with e the second frame's origin as the first has it."""
-    return Term(kinds.QUADRIC, first, second, a=weights)
+    return Term(kinds.QUADRIC, first, second, a=_numbers(weights, 3, "a set of weights"))
 
 
 def euler_parameter(first: Frame, v: Sequence[float], second: Frame) -> Term:
     """v . p_AB: of the Euler parameters of the second frame relative to the first (Antunes2025 eq. 18, 19)."""
-    return Term(kinds.EULER, first, second, a=tuple(v))
+    return Term(kinds.EULER, first, second, a=_numbers(v, 4, "a vector of Euler parameters"))
 
 
 def number(name: str) -> Term:

@@ -7,14 +7,21 @@ from typing import NamedTuple
 import numpy as np
 
 from musculo.analyses.gait import POSES, Feet, feet_events, stance_shares
+from musculo.diagnostics.loads import free_base
 from musculo.errors import InvalidInput
+from musculo.model.model import Model
+from musculo.model.named_sides import side_of
+from musculo.results.angle_columns import rotational_coordinates
 from musculo.results.table import Table
 from musculo.results.trial import Trial
 from musculo.signals.natural_smoothing import NaturalSpline
 
 
 def joint_powers(trial: Trial) -> Table | None:
-    """Moment times the rate of the coordinate [W], where both are known; angles are filtered as for the moments."""
+    """Moment times the rate of the coordinate [W], where both are known; angles are filtered as for the moments.
+
+    Hips, knees and ankles with several coordinates have their sum, too. The free base of a body has no joint's power.
+    """
     angles, moments, model = trial.angles, trial.moments, trial.model
     if angles is None or moments is None or model is None or len(angles) < 4:
         return None
@@ -30,7 +37,10 @@ def joint_powers(trial: Trial) -> Table | None:
         except InvalidInput:  # uneven frames, which the run brought to even ones first
             angles = angles.resample(time=time[inside]).lowpass(cutoff)
     names, powers = [], []
+    held = _held(model)
     for name in model.coordinate_names:
+        if name in held:
+            continue
         k = angles.find(name)
         moment = next((f"{name}{e}" for e in ("_moment", "_force") if f"{name}{e}" in moments.names), None)
         if k is None or moment is None or np.ptp(angles.values[:, k]) <= 1e-9:
@@ -38,7 +48,30 @@ def joint_powers(trial: Trial) -> Table | None:
         rate = NaturalSpline(angles.time, angles.values[:, k])(time[inside], 1)
         names.append(name)
         powers.append(moments.column(moment)[inside] * rate)
+    for label, parts in _whole_joints(model, names):
+        at = [names.index(name) for name in parts]
+        names.insert(max(at) + 1, label)
+        powers.insert(max(at) + 1, np.sum([powers[k] for k in at], axis=0))
     return Table(time[inside], tuple(names), np.stack(powers, axis=1)) if names else None
+
+
+def _held(model: Model) -> frozenset[str]:
+    """Coordinates of the free base, where residuals act: they have no joint's power."""
+    base = free_base(model)
+    turning = rotational_coordinates(model)
+    return frozenset(base) if any(name not in turning for name in base) else frozenset()
+
+
+def _whole_joints(model: Model, names: list[str]) -> list[tuple[str, list[str]]]:
+    """Hips, knees and ankles with several of the coordinates: what their sum is called, and these coordinates."""
+    found = []
+    for joint in model.joints:
+        own = [coordinate.name for coordinate in joint.coordinates if coordinate.name in names]
+        part = next((one for one in ("hip", "knee", "ankle") if one in joint.name.lower()), "")
+        side = side_of(joint.name) or side_of(own[0]) if own else ""
+        if len(own) > 1 and part and side:
+            found.append((f"{part}_total_{side}", own))
+    return found
 
 
 def filtered_angles(trial: Trial) -> tuple[Table | None, float | None]:

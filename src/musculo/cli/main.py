@@ -12,8 +12,9 @@ from typing import Annotated
 import typer
 
 from musculo import __version__
-from musculo.cli.commands.pipeline import Strict, add_commands
+from musculo.cli.commands.pipeline import add_commands
 from musculo.cli.commands.sensor_commands import add_sensor_commands
+from musculo.cli.commands.step_flags import Strict
 from musculo.cli.commands.whole_trial import add_trial_commands
 from musculo.cli.compiling import started_by_shell
 from musculo.cli.exit_codes import BAD_INPUT, EXIT_CODES, READER_GONE, WRONG_USAGE, WrongUsage
@@ -344,6 +345,10 @@ def report(
         Path | None, typer.Option("--output", "-o", metavar="PAGE.html", help="Default: RESULTS/report.html.")
     ] = None,
     title: Annotated[str, typer.Option("--title", help="The title of the page.")] = "",
+    normal: Annotated[
+        Path | None,
+        typer.Option("--normal", metavar="RANGES.csv", help="Your laboratory's normal ranges of walking."),
+    ] = None,
     opened: Annotated[bool, typer.Option("--open", help="Open the page in the browser.")] = False,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Write the page and print nothing.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print the outcome as JSON.")] = False,
@@ -352,7 +357,7 @@ def report(
     """Make one page from a folder of results: a judgment of their quality, and plots."""
     from musculo.cli.commands.report import make_report
 
-    raise typer.Exit(make_report(folder, model, output, title, opened, quiet, as_json, strict))
+    raise typer.Exit(make_report(folder, model, output, title, opened, quiet, as_json, strict, normal))
 
 
 def main() -> None:

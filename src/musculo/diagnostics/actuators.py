@@ -35,6 +35,7 @@ _LITTLE = 0.05  # of the largest joint moment of all: a reserve that gives no mo
 _LEAST = 0.01  # of the largest joint moment of all: what a reserve is compared with at least, since toes need little
 HEIGHT = 1.0  # [m] the height of a body's mass centre, where moments of residuals are judged
 _GRAVITY = 9.80665
+_AGAIN = 0.1  # of the limit: residual actuators that differ less from the residuals of moments are the same thing
 _RESIDUAL = re.compile(r"(?:^|_)([FM])[XYZ](?:_|$)")  # OpenSim's names of what holds a free body
 _OF_MOMENTS, _OF_ACTUATORS = "Residual", "Residual actuators:"
 _NOT_JUDGED = {_OF_MOMENTS: "Residuals, not judged", _OF_ACTUATORS: "Residual actuators, not judged"}
@@ -178,8 +179,13 @@ def residual_actuators(trial: Trial) -> Residuals | None:
     return Residuals(_OF_ACTUATORS, forces, columns, *judged_frames(forces, trial), *_scale(forces, trial))
 
 
-def actuators(forces: Table, residuals: Residuals | None, trial: Trial) -> list[Finding]:
-    """Reserves, residual actuators, and actuators of coordinates that no muscle crosses."""
+def actuators(
+    forces: Table, residuals: Residuals | None, trial: Trial, of_moments: Residuals | None = None
+) -> list[Finding]:
+    """Reserves, residual actuators, and actuators of coordinates that no muscle crosses.
+
+    Residual actuators that are the residuals of inverse dynamics, which are judged as such, are not told again.
+    """
     model = trial.model
     assert model is not None
     own = {force.name for force in model.forces}  # motors that the model is meant to have
@@ -199,7 +205,21 @@ def actuators(forces: Table, residuals: Residuals | None, trial: Trial) -> list[
             continue
         (reserves if owner in crossed and not without_muscles else motors).append(_peak(forces, name, owner))
     title = "Joint actuators" if without_muscles else "Actuators where no muscle acts"
-    return [*_residuals(residuals), *_reserves(reserves, trial), *_motors(motors, angles, title)]
+    again = of_moments is not None and _same(residuals, of_moments)
+    return [*([] if again else _residuals(residuals)), *_reserves(reserves, trial), *_motors(motors, angles, title)]
+
+
+def _same(one: Residuals, other: Residuals) -> bool:
+    """Whether both tell the same forces and moments at every coordinate of the base, to a tenth of what is good."""
+    for unit, columns in one.columns.items():
+        known = {owner: column for column, owner in other.columns[unit]}
+        for column, owner in columns:
+            if owner not in known:
+                return False
+            at = np.interp(one.table.time, other.table.time, other.table.column(known[owner]))
+            if not np.abs(one.table.column(column) - at).max(initial=0.0) <= _AGAIN * other.limit(unit):
+                return False
+    return not one.empty and not other.empty
 
 
 def _owner(name: str, model: Model) -> str:

@@ -75,7 +75,10 @@ def _findings_of(trial: Trial, of_moments: Residuals | None, of_actuators: Resid
         (trial.tracking_errors, tracking_findings if model is not None else None),
         (trial.moments, partial(checks_of_moments, residuals=of_moments) if model is not None else None),
         (trial.activations, _activations),
-        (trial.forces, partial(actuators, residuals=of_actuators) if model is not None else None),
+        (
+            trial.forces,
+            partial(actuators, residuals=of_actuators, of_moments=of_moments) if model is not None else None,
+        ),
         (trial.muscles.get("NormalizedFiberLength"), _fibers),
         (next(iter(trial.muscles.values()), None), _penalties),
     ):

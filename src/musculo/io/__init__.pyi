@@ -11,6 +11,7 @@ from musculo.io.function_path_set import with_function_paths as with_function_pa
 from musculo.io.marker_columns import read_markers as read_markers
 from musculo.io.netcdf import read_netcdf as read_netcdf
 from musculo.io.netcdf import write_netcdf as write_netcdf
+from musculo.io.normal_range_files import read_normal_ranges as read_normal_ranges
 from musculo.io.orientation_files import read_orientations as read_orientations
 from musculo.io.orientation_files import write_orientations as write_orientations
 from musculo.io.osim import read_osim as read_osim

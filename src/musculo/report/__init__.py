@@ -2,10 +2,11 @@
 
 from musculo.diagnostics.finding import Finding, Light, Severity
 from musculo.report.folder_report import report_of_folder
-from musculo.report.page_parts import Bars, Curve, Panel, Report, Section, TextTable
+from musculo.report.page_parts import Band, Bars, Curve, Panel, Report, Section, TextTable
 from musculo.report.report_page import write_report
 
 __all__ = [
+    "Band",
     "Bars",
     "Curve",
     "Finding",

@@ -11,6 +11,7 @@ from musculo.analyses.visible_motion import Drawing
 from musculo.diagnostics.judge import judge
 from musculo.dynamics.energy import total_mass
 from musculo.errors import MusculoError, unwarned
+from musculo.io.normal_range_files import read_normal_ranges
 from musculo.io.text import PathLike
 from musculo.kernels.paths.path_frames import geodesic_path_frames, opensim_path_frames
 from musculo.model.model import Model
@@ -18,6 +19,7 @@ from musculo.opensim_tools.records.record import fingerprint
 from musculo.report.page_parts import Report
 from musculo.report.read_folder import makes_model, read_folder
 from musculo.report.sections import Known, sections_of
+from musculo.results.normal_ranges import NormalRanges
 from musculo.results.table import Table
 from musculo.results.trial import Trial
 from musculo.viewer import view
@@ -30,6 +32,7 @@ def report_of_folder(
     title: str = "",
     scene: bool = True,
     runs: Collection[PathLike] | None = None,
+    normal: NormalRanges | None = None,
 ) -> Report:
     """What was run, whether it was good, and what came out.
 
@@ -41,6 +44,7 @@ def report_of_folder(
             kernels for it are compiled already, and straight through their points where they are not.
         runs: records (`*.musculo.json`) of the runs to show, with those that share a recording or a table with them;
             all that the folder holds by default.
+        normal: ranges to draw behind curves over the gait cycle (`read_normal_ranges`); by default those that ship.
     """
     trial = read_folder(folder, model, runs)
     drawn = _scene(trial) if scene else ""
@@ -48,7 +52,7 @@ def report_of_folder(
     return Report(
         title or f"{_name(trial)}: results",
         judgement.findings,
-        sections_of(Known(trial, judgement.residuals, joint_powers(trial))),
+        sections_of(Known(trial, judgement.residuals, joint_powers(trial), normal or read_normal_ranges())),
         _notes(trial),
         _provenance(trial),
         total_mass(trial.model) if trial.model is not None and total_mass(trial.model) > 0.0 else None,

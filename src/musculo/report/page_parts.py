@@ -27,6 +27,15 @@ class Curve:
     color: int | None = None  # of a palette, where curves are of several groups; by the side otherwise
 
 
+@dataclass(frozen=True, eq=False)
+class Band:
+    """What is normal, over the gait cycle: drawn behind the curves where the axis is in % of the cycle."""
+
+    percent: FloatArray = field(repr=False)  # (n,) [% of the gait cycle]
+    low: FloatArray = field(repr=False)  # (n,) in the unit of the panel
+    high: FloatArray = field(repr=False)
+
+
 @dataclass(frozen=True)
 class Panel:
     """Curves in one plot."""
@@ -39,6 +48,7 @@ class Panel:
     not_judged: tuple[tuple[float, float], ...] = ()  # shaded spans of time [s]
     across: str = ""  # what the x axis shows, where it is not time
     positive: str = ""  # what the positive direction is called, such as flexion
+    normal: Band | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,6 +84,8 @@ class Section:
     bars: tuple[Bars, ...] = ()
     tables: tuple[TextTable, ...] = ()
     folded: bool = False  # whether it is closed until it is asked for
+    normal: str = ""  # whose normal ranges are drawn
+    by_time: bool = False  # whether it stays over time where others are over the gait cycle
 
     @property
     def empty(self) -> bool:

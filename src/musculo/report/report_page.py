@@ -21,10 +21,12 @@ from musculo.diagnostics.finding import Finding, Light
 from musculo.errors import MusculoError
 from musculo.io.text import PathLike, write_text
 from musculo.kernels.compiler.store import folder_of
-from musculo.report.page_parts import Curve, Report, Section, TextTable
+from musculo.report.page_parts import Band, Curve, Report, Section, TextTable
 
 # A curve of more frames is drawn by the least and the largest value of so many equal parts: what a screen can show.
 _PARTS = 800
+# In the order in which they need each other.
+_SCRIPTS = ("curves.js", "figures.js", "controls.js")
 _GAP = 65535
 # What a light says in words and as a sign, for readers who do not see its colour.
 _SAID = {
@@ -48,7 +50,7 @@ def page(report: Report) -> str:
     """The HTML of a report."""
     web = files("musculo.report") / "web"
     style = (web / "report.css").read_text(encoding="utf-8")
-    script = (web / "report.js").read_text(encoding="utf-8")
+    script = "".join((web / name).read_text(encoding="utf-8") for name in _SCRIPTS)
     sections = [(f"section-{k}", section) for k, section in enumerate(report.sections)]
     links = [("summary", "Summary"), *((name, section.title) for name, section in sections)]
     links += [("scene", "3D view")] if report.scene else []
@@ -74,7 +76,7 @@ def page(report: Report) -> str:
             f'<script type="text/plain" id="scene-data">{_zipped(report.scene)}</script>',
             # the page is painted before the plots' library is read
             f'<script type="text/plain" id="plotly">{_plots_library()}</script>',
-            f"<script>{script}</script>",
+            f'<script>"use strict";\n(() => {{\n{script}}})();</script>',
             "</body></html>",
         ]
     )
@@ -128,6 +130,9 @@ def _header(report: Report, links: list[tuple[str, str]]) -> str:
     buttons = [
         '<button id="axis" hidden aria-pressed="false" title="Key: c">% of gait cycle</button>'
         if report.cycles
+        else "",
+        '<button id="normal" hidden aria-pressed="true" title="Key: r">normal range</button>'
+        if report.cycles and any(section.normal for section in report.sections)
         else "",
         '<button id="per-mass" hidden aria-pressed="false" title="Key: k">per kg</button>'
         if report.mass and any(section.per_mass for section in report.sections)
@@ -234,6 +239,8 @@ def _data(report: Report) -> dict[str, Any]:
         {
             "title": section.title,
             "per_mass": section.per_mass,
+            "normal": section.normal,
+            "byTime": section.by_time,
             "panels": [
                 {
                     "title": p.title,
@@ -243,6 +250,7 @@ def _data(report: Report) -> dict[str, Any]:
                     "notJudged": p.not_judged,
                     "across": p.across,
                     "positive": p.positive,
+                    "normal": _band(p.normal),
                     "curves": [curve(c) for c in p.curves],
                 }
                 for p in section.panels
@@ -266,6 +274,12 @@ def _data(report: Report) -> dict[str, Any]:
     return {"sections": sections, "times": axes, "mass": report.mass, "cycles": cycles, "missing": missing} | {
         "stance": {side: float(share) for side, share in report.stance.items()}
     }
+
+
+def _band(band: Band | None) -> dict[str, str] | None:
+    if band is None:
+        return None
+    return {"x": _packed(band.percent), "low": _packed(band.low), "high": _packed(band.high)}
 
 
 def _finite(value: float) -> float | None:

@@ -14,10 +14,13 @@ from musculo.analyses.trial_quantities import filtered_angles
 from musculo.arrays import FloatArray
 from musculo.diagnostics.actuators import Residuals
 from musculo.diagnostics.tracking_errors import error_limits
+from musculo.dynamics.energy import total_mass
 from musculo.model.model import Model
+from musculo.report.normal_bands import with_normal
 from musculo.report.page_parts import Curve, Panel, Section, TextTable, drawable, panels_by_name
 from musculo.report.scaling_sections import sections_of_scaling
 from musculo.results.angle_columns import coordinate_units, shown_units
+from musculo.results.normal_ranges import ANGLE, GROUND_REACTION, MOMENT, POWER, NormalRanges
 from musculo.results.table import Table
 from musculo.results.trial import Trial
 from musculo.signals.gaps import runs
@@ -29,6 +32,7 @@ class Known(NamedTuple):
     trial: Trial
     residuals: Residuals | None
     powers: Table | None
+    normal: NormalRanges | None = None
 
 
 def sections_of(known: Known) -> tuple[Section, ...]:
@@ -61,7 +65,8 @@ def _walking(known: Known) -> Section | None:
             "its poses, and are within about 0.03 s."
         )
     panels = panels_by_name(reactions.time, reactions.names, reactions.values, "BW")
-    return Section("Walking", panels, text, tables=(table,) if rows else ())
+    section = Section("Walking", panels, text, tables=(table,) if rows else ())
+    return with_normal(section, known.normal, GROUND_REACTION, _mass(known))
 
 
 def _spread(values: FloatArray | None) -> str:
@@ -107,7 +112,7 @@ def _angles(known: Known) -> Section | None:
     curved = [names[i] for i, k in enumerate(moving) if units[k] == "rad"]
     if curved:
         told.append(f"In radians, as in the file, since they turn bodies through curves only: {', '.join(curved)}.")
-    return Section("Joint angles", panels, " ".join(told))
+    return with_normal(Section("Joint angles", panels, " ".join(told)), known.normal, ANGLE, _mass(known))
 
 
 def _pose(table: Table, units: list[str]) -> Section:
@@ -147,7 +152,13 @@ def _moments(known: Known) -> Section | None:
     shown = [k for k, name in enumerate(table.names) if name not in _residual_names(known)]
     table = table.pick([table.names[k] for k in shown])
     panels = _directed(_named(table, ("_moment", "_force"), [units[k] for k in shown]), known.trial.model)
-    return Section("Joint moments", panels, text if curved else "", per_mass=True)
+    section = Section("Joint moments", panels, text if curved else "", per_mass=True)
+    return with_normal(section, known.normal, MOMENT, _mass(known))
+
+
+def _mass(known: Known) -> float:
+    """Of the model [kg]; zero where it is not known."""
+    return total_mass(known.trial.model) if known.trial.model is not None else 0.0
 
 
 def _residual_names(known: Known) -> set[str]:
@@ -178,7 +189,7 @@ def _residuals(known: Known) -> Section | None:
     text = "What the motion and the external loads leave unexplained; dashed lines are the limits."
     if made.reasons:
         text += f" Shaded frames are not judged: {'; '.join(made.reasons)}."
-    return Section("Residuals", tuple(panels), text)
+    return Section("Residuals", tuple(panels), text, by_time=True)
 
 
 def _powers(known: Known) -> Section | None:
@@ -186,7 +197,8 @@ def _powers(known: Known) -> Section | None:
     if powers is None:
         return None
     text = "Moment times the rate of the coordinate; positive where the joint drives the motion."
-    return Section("Joint powers", panels_by_name(powers.time, powers.names, powers.values, "W"), text, True)
+    section = Section("Joint powers", panels_by_name(powers.time, powers.names, powers.values, "W"), text, True)
+    return with_normal(section, known.normal, POWER, _mass(known))
 
 
 def _activations(known: Known) -> Section | None:
@@ -279,7 +291,7 @@ def _errors(known: Known) -> Section | None:
     table = known.trial.marker_errors
     names = [name for name in ("marker_error_RMS", "marker_error_max") if name in table.names]
     values = 1e3 * table.pick(names).values
-    return Section("Marker errors", panels_by_name(table.time, names, values, "mm"))
+    return Section("Marker errors", panels_by_name(table.time, names, values, "mm"), by_time=True)
 
 
 def _sensors(known: Known) -> Section | None:
@@ -289,7 +301,8 @@ def _sensors(known: Known) -> Section | None:
         return None
     names = [name.removesuffix("_imu") for name in table.names]
     text = "Angle between each sensor as measured and its frame on the model."
-    return Section("Sensor errors", panels_by_name(table.time, names, np.degrees(table.values), "°"), text)
+    panels = panels_by_name(table.time, names, np.degrees(table.values), "°")
+    return Section("Sensor errors", panels, text, by_time=True)
 
 
 def _tracking(known: Known) -> Section | None:
@@ -303,7 +316,8 @@ def _tracking(known: Known) -> Section | None:
     panels = panels_by_name(table.time, [table.names[k] for k, _ in shown], values, [one.unit for _, one in shown])
     lines = {one.unit: one.good for one in limits.values()}
     text = "The motion to follow less the one that was reached; dashed lines are the limits."
-    return Section("Tracking errors", tuple(replace(panel, limit=lines[panel.unit]) for panel in panels), text)
+    limited = tuple(replace(panel, limit=lines[panel.unit]) for panel in panels)
+    return Section("Tracking errors", limited, text, by_time=True)
 
 
 # In the order of the page. A section more is a function more: `Known` to `Section`, or None where there is nothing.

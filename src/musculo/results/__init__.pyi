@@ -55,6 +55,8 @@ from musculo.results.force_plates import ForcePlate as ForcePlate
 from musculo.results.force_plates import plates_to_table as plates_to_table
 from musculo.results.labelled_arrays import labelled as labelled
 from musculo.results.markers import Markers as Markers
+from musculo.results.normal_ranges import NormalRange as NormalRange
+from musculo.results.normal_ranges import NormalRanges as NormalRanges
 from musculo.results.orientations import Orientations as Orientations
 from musculo.results.provenance import Provenance as Provenance
 from musculo.results.recording import Recording as Recording

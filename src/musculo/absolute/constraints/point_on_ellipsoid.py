@@ -6,7 +6,15 @@ from dataclasses import dataclass
 
 from musculo.absolute.constraints.constraint import Constraint
 from musculo.absolute.terms import Row, constant, quadric
+from musculo.errors import InvalidModel
 from musculo.model.body import Vec3
+
+
+def checked_radii(radii: Vec3) -> Vec3:
+    """Radii that an ellipsoid can have."""
+    if len(radii) != 3 or not all(r > 0.0 for r in radii):
+        raise InvalidModel(f"radii are {radii}; an ellipsoid has three above zero")
+    return radii
 
 
 @dataclass(frozen=True, eq=False)
@@ -22,6 +30,7 @@ class PointOnEllipsoid(Constraint):
 
     def rows(self) -> tuple[Row, ...]:
         first, second = self.frames
-        mean = sum(self.radii) / 3.0
-        x, y, z = (mean / (r * r) for r in self.radii)
+        radii = checked_radii(self.radii)
+        mean = sum(radii) / 3.0
+        x, y, z = (mean / (r * r) for r in radii)
         return ((quadric(first, (x, y, z), second), constant(-0.5 * mean)),)

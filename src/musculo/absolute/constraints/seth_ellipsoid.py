@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from musculo.absolute.constraints.constraint import Constraint
+from musculo.absolute.constraints.point_on_ellipsoid import checked_radii
 from musculo.absolute.terms import AXES, Row, along, dot
 from musculo.model.body import Vec3
 from musculo.model.joints.joint import Z_AXIS
@@ -26,5 +27,5 @@ class SethEllipsoid(Constraint):
         first, second = self.frames
         return tuple(
             (along(first, axis, second), dot(first, axis, second, Z_AXIS) * -r)
-            for axis, r in zip(AXES, self.radii, strict=True)
+            for axis, r in zip(AXES, checked_radii(self.radii), strict=True)
         )

@@ -11,7 +11,10 @@ from musculo.model.joints.joint import X_AXIS, Y_AXIS
 
 @dataclass(frozen=True, eq=False)
 class Universal(Constraint):
-    """Origins coincide, and x of the first frame is across y of the second: four equations."""
+    """Origins coincide, and x of the first frame is across y of the second: four equations.
+
+    It turns about these two axes: x of the first frame, then y of the second.
+    """
 
     def rows(self) -> tuple[Row, ...]:
         first, second = self.frames

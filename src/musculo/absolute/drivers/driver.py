@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import ClassVar
@@ -14,6 +15,19 @@ from musculo.absolute.frame import Frame
 from musculo.absolute.given_motion import Given, GivenNumbers, GivenOrientation
 from musculo.arrays import FloatArray
 from musculo.errors import InvalidInput
+from musculo.model.body import Vec3
+from musculo.model.joints.joint import X_AXIS, Y_AXIS, Z_AXIS
+
+_NAMED = {"x": X_AXIS, "y": Y_AXIS, "z": Z_AXIS}
+
+
+def directions(axes: Sequence[Vec3] | str, name: str) -> tuple[Vec3, ...]:
+    """Directions of a driver, also where letters name them: "xz" for the first and third axis."""
+    if isinstance(axes, str) and axes and set(axes) <= set(_NAMED):
+        return tuple(_NAMED[letter] for letter in axes)
+    if isinstance(axes, str) or not len(axes) or any(np.shape(axis) != (3,) for axis in axes):
+        raise InvalidInput(f"driver {name!r}: axes is {axes!r}; give letters such as 'xz', or vectors: ((0, 0, 1),)")
+    return tuple(axes)
 
 
 @dataclass(frozen=True, eq=False)

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from musculo.absolute.drivers.driver import FrameDriver
+from musculo.absolute.drivers.driver import FrameDriver, directions
 from musculo.absolute.given_motion import Given
 from musculo.absolute.terms import Row, euler_parameter
 from musculo.arrays import FloatArray
 from musculo.model.body import Vec3
-from musculo.model.joints.joint import X_AXIS, Y_AXIS, Z_AXIS
 
 
 @dataclass(frozen=True, eq=False)
@@ -24,14 +23,15 @@ class TangentDriver(FrameDriver):
     Departs: table 1 has a constant v, which loses the motion at half a turn.
     """
 
-    axes: tuple[Vec3, ...] = (X_AXIS, Y_AXIS, Z_AXIS)
+    axes: tuple[Vec3, ...] | str = "xyz"
 
     @property
     def numbers(self) -> tuple[str, ...]:
         return ()
 
     def rows(self) -> tuple[Row, ...]:
-        return tuple((euler_parameter(self.guided, (0.0, *axis), self.frames[1]),) for axis in self.axes)
+        around = directions(self.axes, self.name)
+        return tuple((euler_parameter(self.guided, (0.0, *axis), self.frames[1]),) for axis in around)
 
     def signals(self, given: Given) -> dict[str, FloatArray]:
         return self._pose(self._orientation(given))

@@ -21,7 +21,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from musculo.analyses.inverse_kinematics.follow_recording import Status, fit_poses
+from musculo.analyses.inverse_kinematics.fit_recording import Wanted, fit_poses
+from musculo.analyses.inverse_kinematics.tracked_poses import Status
 from musculo.arrays import FloatArray
 from musculo.embedding.embedding import embedding_of
 from musculo.model.model import Model
@@ -52,7 +53,7 @@ def assembled(
     driven |= {c.name for c in model.coordinates if c.free_to_satisfy_constraints}
     goals = {name: (1.0, q[:, model.coordinate_index(name)]) for name in model.speed_names if name not in driven}
     nothing = Markers(time, (), np.zeros((len(q), 0, 3)))
-    found = fit_poses(model, nothing, tasks=goals, start=q[0])
+    found = fit_poses(model, Wanted(nothing, tasks=goals), start=q[0])
     apart = np.abs(found.q - q)[shown].max(axis=0, initial=0.0)
     moved = {name: float(apart[model.coordinate_index(name)]) for name in goals}
     worst = max(moved, key=lambda name: moved[name])

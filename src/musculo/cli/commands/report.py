@@ -17,6 +17,7 @@ from musculo.cli.starting import imports_end
 from musculo.diagnostics.finding import Finding, Light
 from musculo.diagnostics.judge import UNSOLVED
 from musculo.errors import MusculoError
+from musculo.io.normal_range_files import read_normal_ranges
 from musculo.io.osim import read_osim
 from musculo.opensim_tools.records.named_files import record_path
 from musculo.opensim_tools.records.result import Status, ToolResult
@@ -36,12 +37,14 @@ def make_report(
     quiet: bool,
     as_json: bool = False,
     strict: bool = False,
+    normal: Path | None = None,
 ) -> int:
     """Write the page, say how good the results are, and return the exit code."""
     imports_end()
     check_page(output)
     tell_of_compiling(quiet)
-    report = report_of_folder(folder, read_osim(model) if model is not None else None, title)
+    ranges = read_normal_ranges(normal) if normal is not None else None
+    report = report_of_folder(folder, read_osim(model) if model is not None else None, title, normal=ranges)
     path = output or folder / PAGE
     write_report(path, report)
     if as_json:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from musculo.cli.commands.pipeline import ModelFile, Names, Time, step
+from musculo.cli.commands.step_flags import ModelFile, Names, Time, step
 from musculo.cli.exit_codes import EXIT_CODES, WrongUsage
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from musculo.cli.commands.pipeline import (
+from musculo.cli.commands.step_flags import (
     RESULTS,
     Feet,
     FillGaps,

@@ -11,7 +11,7 @@ composite-rigid-body algorithm. No Jacobian of single markers is formed. Second 
     d2x / dq_i dq_j = w_i x (w_j x x + v_j)   for i inboard of j
 
 so that Newton's Hessian costs what Gauss and Newton's does. Sensors go into the same sums, as torques and inertias
-(`musculo.kernels.fit.sensor_fit`). `musculo.analyses.inverse_kinematics.follow_recording` prepares the arrays.
+(`musculo.kernels.fit.sensor_fit`). `musculo.analyses.inverse_kinematics.fit_recording` prepares the arrays.
 """
 
 from __future__ import annotations

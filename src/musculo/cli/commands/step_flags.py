@@ -1,0 +1,125 @@
+"""Flags that several commands share, and how a function of flags becomes a command that runs a set-up."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+if TYPE_CHECKING:
+    from musculo.io.setup import Setup
+else:
+    Setup = object  # nothing slow is imported before a command runs
+
+ModelFile = Annotated[Path, typer.Argument(metavar="MODEL.osim", help="An OpenSim model of any version since 1.9.1.")]
+MotionFile = Annotated[Path, typer.Argument(metavar="MOTION.mot", help="Coordinates over time (.mot or .sto).")]
+Folder = Annotated[Path, typer.Option("--output", "-o", metavar="FOLDER", help="The folder for the results.")]
+Time = Annotated[str, typer.Option("--time", metavar="START:END", help="In seconds; you may omit either.")]
+Loads = Annotated[
+    Path | None,
+    typer.Option("--loads", "-l", metavar="LOADS.xml", help="External loads, for instance of force plates."),
+]
+PlateLoads = Annotated[
+    Path | None,
+    typer.Option(
+        "--loads",
+        "-l",
+        metavar="LOADS",
+        help="External loads (.xml), or what plates measured (.c3d, .mot, .sto): the foot on each is found.",
+    ),
+]
+Lowpass = Annotated[
+    str,
+    typer.Option(
+        "--lowpass", metavar="HZ|auto", help="Filter the coordinates at this frequency; auto: by residual analysis."
+    ),
+]
+FilterLoads = Annotated[
+    float | None, typer.Option("--filter-loads", metavar="HZ", help="Filter the external loads at this frequency.")
+]
+FillGaps = Annotated[
+    float | None, typer.Option("--fill-gaps", metavar="SECONDS", help="Fill gaps up to this length by splines.")
+]
+Up = Annotated[
+    str,
+    typer.Option(
+        "--up",
+        metavar="x|-x|y|-y|z|-z",
+        help="The axis that points up in the recording. Default: y, or what a C3D states.",
+    ),
+]
+Zeros = Annotated[
+    bool, typer.Option("--zeros-as-gaps", help="Treat markers exactly at the origin as gaps; some systems write them.")
+]
+Resample = Annotated[
+    float | None,
+    typer.Option("--resample", metavar="HZ", help="Resample uneven frames of the motion to this rate, by splines."),
+]
+Opensim = Annotated[
+    bool, typer.Option("--like-opensim/--exact", help="OpenSim's methods, known faults included, or the exact ones.")
+]
+Reserve = Annotated[
+    float | None,
+    typer.Option("--reserve", metavar="N", help="Add a reserve of this strength at every coordinate [N m, N]."),
+]
+Report = Annotated[bool, typer.Option("--report/--no-report", help="Write report.html beside the results.")]
+Force = Annotated[
+    bool, typer.Option("--force", "-f", help="Run even if nothing changed, and allow to overwrite inputs.")
+]
+Threads = Annotated[
+    int | None, typer.Option("--jobs", "-j", metavar="N", help="Threads of this step. Default: all cores.")
+]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print errors only.")]
+Json = Annotated[bool, typer.Option("--json", help="Print the outcome as JSON.")]
+Strict = Annotated[bool, typer.Option("--strict", help="End with exit code 4 if the report judges something as bad.")]
+Names = list[str]
+Feet = Annotated[
+    Names | None,
+    typer.Option("--foot", metavar="BODY", help="A body that stands on plates; repeatable. Default: by their names."),
+]
+Plates = Annotated[
+    Names | None,
+    typer.Option("--plate", metavar="PLATE=BODY", help="Whose foot is on a plate, where it is known; repeatable."),
+]
+
+RESULTS = Path("results")
+
+
+def _common(
+    output: Folder = RESULTS,
+    opensim: Opensim = False,
+    report: Report = True,
+    force: Force = False,
+    jobs: Threads = None,
+    quiet: Quiet = False,
+    as_json: Json = False,
+    strict: Strict = False,
+) -> None:
+    """The flags of every step, in the order of its help."""
+
+
+def step(make: Callable[..., Setup | list[Setup]]) -> Callable[..., None]:
+    """A command of a function that makes a set-up, or several, of its own flags: those of every step come after them.
+
+    The function is given the common flags that it names, too. Where its output is a file, its folder has the results.
+    """
+    own, common = (inspect.signature(f, eval_str=True).parameters for f in (make, _common))
+    both = {**own, **{name: p for name, p in common.items() if name not in own}}
+
+    def command(**given: Any) -> None:
+        from musculo.cli.run_setups import Options, run_setups
+
+        made = make(**{name: given[name] for name in own})
+        setups = made if isinstance(made, list) else [made]
+        folder = given["output"] if both["output"].default == RESULTS else given["output"].parent
+        options = Options(not given["opensim"], folder, False, given["force"], given["jobs"])
+        flags = (given[name] for name in ("quiet", "as_json", "report", "strict"))
+        raise typer.Exit(run_setups(setups, options, 1, *flags))
+
+    command.__name__, command.__doc__ = make.__name__, make.__doc__
+    command.__signature__ = inspect.Signature(list(both.values()))  # type: ignore[attr-defined]
+    command.__annotations__ = {name: p.annotation for name, p in both.items()}
+    return command
