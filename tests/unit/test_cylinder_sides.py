@@ -13,7 +13,7 @@ from musculo.model.force import Muscle
 from musculo.model.joints import PinJoint
 from musculo.model.model_path import Path, PathPoint, PathWrap
 from musculo.model.wrap import WrapCylinder
-from musculo.muscle.wrapping.cylinder_sides import held_turns
+from musculo.muscle.wrapping.cylinder_sides import constrained_side
 from support.recorded_data import DATA, NO_DATA
 
 REACH, RADIUS = 0.3, 0.05
@@ -65,7 +65,7 @@ def test_the_default_pose_is_kept_where_paths_flip():
 
     def held(poses):
         """The middle of what is held [degrees]: the shift is from the straight line, which turns by 160 and -170."""
-        shift, lost = held_turns(x[poses], [(0, 1)], RADIUS, 1.0, 0, 1.0)
+        shift, lost = constrained_side(x[poses], [(0, 1)], RADIUS, 1.0, 0, 1.0)
         return math.degrees(shift[0, 1]) + {0: 160.0, 2: -170.0}[poses[0]], lost
 
     # half a turn either way, as far on as the pose that turns least stays 1 rad from the edge

@@ -40,9 +40,9 @@ class BodyKinematics(Result):
     model: Model = field(repr=False)
     body_names: tuple[str, ...]
     in_body_frame: bool
-    position: FloatArray = field(repr=False)  # (frames, bodies, 3) of mass centres, in ground [m]
+    position: FloatArray = field(repr=False)  # (frames, bodies, 3) of mass centers, in ground [m]
     orientation: FloatArray = field(repr=False)  # (frames, bodies, 3) body-fixed x, y, z angles [rad]
-    velocity: FloatArray = field(repr=False)  # (frames, bodies, 3) of mass centres [m/s]
+    velocity: FloatArray = field(repr=False)  # (frames, bodies, 3) of mass centers [m/s]
     angular_velocity: FloatArray = field(repr=False)  # (frames, bodies, 3) [rad/s]
     acceleration: FloatArray = field(repr=False)  # (frames, bodies, 3) [m/s^2]
     angular_acceleration: FloatArray = field(repr=False)  # (frames, bodies, 3) [rad/s^2]

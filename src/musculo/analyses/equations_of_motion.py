@@ -59,7 +59,7 @@ class EquationsOfMotion(Result):
     rates: FloatArray = field(repr=False)  # (frames, n) qdot
     M: FloatArray = field(repr=False)  # (frames, n, n) mass matrix
     C: FloatArray = field(repr=False)  # (frames, n, n) Coriolis matrix: Mdot = C + C^T
-    G: FloatArray = field(repr=False)  # (frames, n) generalised forces of gravity
+    G: FloatArray = field(repr=False)  # (frames, n) generalized forces of gravity
     R: FloatArray = field(repr=False)  # (frames, n, muscles) moment arms
     drive: FloatArray = field(repr=False)  # (frames, n) what prescribed motions add; zero without them
 

@@ -66,7 +66,7 @@ class MuscleAnalysis(Result):
     muscle_names: tuple[str, ...]
     coordinate_names: tuple[str, ...]  # last axis of moment_arm and moment
     activation: FloatArray = field(repr=False)
-    length: FloatArray = field(repr=False)  # of fibre and tendon along the path [m]
+    length: FloatArray = field(repr=False)  # of fiber and tendon along the path [m]
     speed: FloatArray = field(repr=False)  # [m/s], lengthening positive
     fiber_length: FloatArray = field(repr=False)  # [m]
     normalized_fiber_length: FloatArray = field(repr=False)  # by the optimal length
@@ -76,7 +76,7 @@ class MuscleAnalysis(Result):
     fiber_velocity: FloatArray = field(repr=False)  # [m/s], shortening negative
     normalized_fiber_velocity: FloatArray = field(repr=False)  # by optimal length times contraction velocity
     tendon_force: FloatArray = field(repr=False)  # [N], the pull of the muscle
-    fiber_force: FloatArray = field(repr=False)  # [N], along the fibre
+    fiber_force: FloatArray = field(repr=False)  # [N], along the fiber
     active_fiber_force: FloatArray = field(repr=False)
     passive_fiber_force: FloatArray = field(repr=False)  # elastic and damping
     active_fiber_force_along_tendon: FloatArray = field(repr=False)

@@ -32,7 +32,7 @@ NOISE = 0.5e-3
 CUTOFF = 6.0
 # Optimal moment of the reserves [N m]: one costs as much as full activation of a muscle.
 RESERVE = 1.0
-# A recording is longer than what is analysed, because filters and splines know least at its ends [s].
+# A recording is longer than what is analyzed, because filters and splines know least at its ends [s].
 LEAD = 0.25
 SEED = 2026
 _EFFORT = "static_optimization"  # the step, in the files that it gives

@@ -274,7 +274,7 @@ class Embedding:
         return J[0] if single else J
 
     def pull_back(self, q: ArrayLike, tau: ArrayLike, time: ArrayLike = 0.0) -> FloatArray:
-        """tau_z = J^T tau: generalised forces of the tree, felt by the independent coordinates."""
+        """tau_z = J^T tau: generalized forces of the tree, felt by the independent coordinates."""
         T, single = frames_of("tau", tau, self.model.speed_names)
         J = self.jacobian(coordinates_of(self.model, q)[0], time)
         same_frames(q=J, tau=T)

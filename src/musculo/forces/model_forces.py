@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 class OneForce(NamedTuple):
     """What one force does; without the frame axis where a single pose was asked for."""
 
-    tau: FloatArray  # (frames, n_u) generalised forces [N m, N]
+    tau: FloatArray  # (frames, n_u) generalized forces [N m, N]
     wrench: FloatArray  # (frames, 1 + bodies, 6) moment about ground's origin, force, in ground [N m, N]
     energy: FloatArray  # (frames,) potential energy [J]
 
@@ -50,7 +50,7 @@ class ModelForces(Result):
     names: tuple[str, ...]  # of the forces, those along paths last
     kinds: tuple[str, ...]
     body_names: tuple[str, ...]  # ground first
-    tau: FloatArray = field(repr=False)  # (frames, n_u) generalised forces of all of them [N m, N]
+    tau: FloatArray = field(repr=False)  # (frames, n_u) generalized forces of all of them [N m, N]
     wrench: FloatArray = field(repr=False)  # (frames, bodies, 6) moment about ground's origin, force, in ground
     energy: FloatArray = field(repr=False)  # (frames, forces) potential energy [J]; zero where none is known
     tension: FloatArray = field(repr=False)  # (frames, paths) of those along paths [N]

@@ -59,7 +59,7 @@ class MultivariatePolynomial(Function):
     def packed(self) -> PackedFunction:
         if self.dimension == 1:
             return PackedFunction(PIECEWISE_POLYNOMIAL, 1, self.order, 0, np.array(self.coefficients[::-1]))
-        # Coefficients that differ in the exponent of the last variable alone are neighbours: one polynomial of it.
+        # Coefficients that differ in the exponent of the last variable alone are neighbors: one polynomial of it.
         groups = [(*row, self.order - sum(row)) for row in exponent_rows(self.dimension - 1, self.order)]
         exponents = tuple(e for group in groups for e in group)
         coefficients = np.array(self.coefficients)

@@ -6,7 +6,7 @@ import numpy as np
 
 from musculo.results.markers import Markers
 
-# To metres, by the products that OpenSim forms.
+# To meters, by the products that OpenSim forms.
 METRES = {
     "mm": 0.001,
     "millimeter": 0.001,

@@ -108,7 +108,7 @@ class MuscleControlTask(CMCSetup):
 # --- analyses -------------------------------------------------------------------------------------------------------
 @dataclass(frozen=True)
 class LeastEffort(StaticOptimizationAnalysis):
-    """Static optimisation with choices that no set-up file of OpenSim has; see `musculo.static_optimization`.
+    """Static optimization with choices that no set-up file of OpenSim has; see `musculo.static_optimization`.
 
     They count where the exact method is used. `reserve` is the optimal force of a reserve at every free speed.
     """

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 _TURN = 2.0 * np.pi
 # Ranges of distances that are judged are less than a room [m]. Odd is what is so many times the range outside it, at
-# least a few metres, as ranges are stated carelessly; runners leave a laboratory, but not by more than this.
+# least a few meters, as ranges are stated carelessly; runners leave a laboratory, but not by more than this.
 _ROOM, _TIMES, _NEAR, _FAR = 20.0, 20.0, 5.0, 100.0
 # What angles in radians stay within, and by how much one of them changes in a motion that is worth looking at.
 _HALF_TURN, _MOVES = 3.2, 0.2

@@ -71,7 +71,7 @@ class Result:
         return Provenance.of(made_by, getattr(self, "model", None), **getattr(self, "options", {}))
 
     def _series(self) -> Iterable[Series]:
-        """The arrays that the labelled forms hold."""
+        """The arrays that the labeled forms hold."""
         return ()
 
     def _frames(self) -> int | None:
@@ -84,7 +84,7 @@ class Result:
         return None
 
     def to_xarray(self, time: ArrayLike | None = None) -> xarray.Dataset:
-        """A labelled dataset with units and provenance, by `time` (or `frame`) and the axes of each array.
+        """A labeled dataset with units and provenance, by `time` (or `frame`) and the axes of each array.
 
         Args:
             time: (frames,) [s]; by default the result's own, or frames are counted.

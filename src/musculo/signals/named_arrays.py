@@ -20,7 +20,7 @@ class Series(NamedTuple):
     """A signal over time."""
 
     time: FloatArray  # (frames,) [s]
-    values: FloatArray  # (frames, ...), labelled where the signal was
+    values: FloatArray  # (frames, ...), labeled where the signal was
 
 
 def series(time: ArrayLike, values: ArrayLike, least: int = 1, finite: bool = True) -> Series:

@@ -99,7 +99,7 @@ def simulate(
             end this one goes on, speeds and states of muscles included.
         u0: (n_u,) speeds at the start; None for rest of all that is independent.
         times: (start, end), and the result is at the integrator's steps; or three and more times [s].
-        forces: generalised forces of the tree; gravity acts anyway. (n_u,) constant, a function (t, q, u) -> (n_u,), a
+        forces: generalized forces of the tree; gravity acts anyway. (n_u,) constant, a function (t, q, u) -> (n_u,), a
             kernel (a function (t, q, u, tau) compiled by `numba.njit`, which adds to tau; it is called from compiled
             code), or a list of such, which add up. A controller is such a force.
         loads: from outside: those of a recording (`read_external_loads`), one or several `ExternalLoad` that are

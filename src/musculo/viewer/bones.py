@@ -126,7 +126,7 @@ def _shapes(body: Body, origin: FloatArray, ends: list[FloatArray], points: Floa
     if semi is None:
         return shapes or ([_ball(body.name, origin, 0.008 * size)] if len(points) else [])
     if not kept and semi.max() > _SLENDER * semi.min() and arm > 0.5 * semi.max():
-        # The mass centre of a segment lies near its middle. What joins close to its head is linked to it: the radius
+        # The mass center of a segment lies near its middle. What joins close to its head is linked to it: the radius
         # of a forearm whose ulna ends at the wrist.
         links = [end for end in ends if np.linalg.norm(end - origin) > 0.004 * size]
         shaft = _bone(body.name, origin, origin + 1.9 * (centre - origin), thin)

@@ -181,7 +181,7 @@ def sampled(time: FloatArray, values: FloatArray, wanted: FloatArray) -> FloatAr
     t = np.clip(wanted, time[0], time[-1])
     left = np.clip(np.searchsorted(time, t, side="right") - 1, 0, len(time) - 2)
     share = ((t - time[left]) / (time[left + 1] - time[left])).reshape(-1, *([1] * (values.ndim - 1)))
-    # A sample that is met exactly does not ask for its neighbour.
+    # A sample that is met exactly does not ask for its neighbor.
     mixed = np.where(share <= 0.0, values[left], (1.0 - share) * values[left] + share * values[left + 1])
     mixed = np.where(share >= 1.0, values[left + 1], mixed)
     return np.where(inside.reshape(share.shape), mixed, np.nan)

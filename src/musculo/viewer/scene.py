@@ -210,7 +210,7 @@ class _Maker:
         shape = (poses.frames, len(names))
         p = np.stack([p for _, p in found], axis=1) if found else np.zeros((*shape, 3))
         quaternions = to_quaternion(np.stack([R for R, _ in found], axis=1)) if found else np.zeros((*shape, 4))
-        # q and -q are one rotation; neighbours in time get the same sign, so that the page may interpolate.
+        # q and -q are one rotation; neighbors in time get the same sign, so that the page may interpolate.
         flips = np.sign(np.einsum("fbi,fbi->fb", quaternions[1:], quaternions[:-1]))
         signs = np.concatenate([np.ones((1, shape[1])), np.where(flips < 0.0, -1.0, 1.0)]).cumprod(axis=0)
         return {"p": steps(p, "last"), "r": steps(quaternions * signs[..., None])}

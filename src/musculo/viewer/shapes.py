@@ -113,7 +113,7 @@ def _shape(piece: Attached, index: dict[str, int]) -> dict[str, Any]:
 
 def _look(piece: Attached) -> dict[str, Any]:
     white = not piece.colour or min(piece.colour) > 0.95
-    # OpenSim's plain white is our bone; other colours are kept.
+    # OpenSim's plain white is our bone; other colors are kept.
     colour = {} if white else {"colour": [float(np.clip(x, 0.0, 1.0)) for x in piece.colour]}
     return {**colour, **({"opacity": piece.opacity} if piece.opacity < 1.0 else {})}
 

@@ -26,7 +26,7 @@ MOST_ITERATIONS = 200
 # Poses closer than this [rad, m] are the same minimum, and so are objectives up to this part of them.
 SAME_POSE = 1e-6
 # An angle that moves further in one frame [rad] may be of another minimum; so may an objective that is so many times
-# that of its neighbour [-], and larger than this [m^2].
+# that of its neighbor [-], and larger than this [m^2].
 _LEAP, _JUMP, _WORTH = 0.5, 4.0, 1e-6
 # Another minimum counts if it is lower by this part; of equal ones that which is less outside the ranges by this [rad].
 _CLEARLY, _OUTSIDE = 1e-3, 0.1

@@ -29,7 +29,7 @@ M = TypeVar("M", Markers, Markers | None)
 _TOO_LARGE, _LARGE, _TOO_FAR_APART = 50.0, 5.0, 4.0
 # So many pairs of markers of one body tell their scale, if they are not closer than this [m].
 _PAIRS, _CLOSE = 3, 0.01
-# What positions are in that are so many powers of ten too large for metres.
+# What positions are in that are so many powers of ten too large for meters.
 _SEEM = {
     3: "millimeters, not meters",
     2: "centimeters, not meters",

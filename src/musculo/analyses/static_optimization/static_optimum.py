@@ -114,7 +114,7 @@ class StaticOptimum(Result):
 
     @property
     def advice(self) -> str:
-        """What spoils the answer, and what to try: passive forces of stretched fibres, and lengths with a penalty,
+        """What spoils the answer, and what to try: passive forces of stretched fibers, and lengths with a penalty,
         whose moment arms may be far too large. Empty where neither does."""
         penalties = penalties_in_words(self.muscle_names, self.penalty, "muscles")
         return ". ".join(text for text in (self._passive_advice, penalties) if text)

@@ -173,10 +173,10 @@ def rank_at(loop: Loop, y: FloatArray, free: list[int]) -> int:
 
 
 def usual_rank(loop: Loop, y: FloatArray, free: list[int]) -> int:
-    """The rank at a closed pose y, which is also that of its neighbours.
+    """The rank at a closed pose y, which is also that of its neighbors.
 
     Raises:
-        SingularSystem: neighbours have more independent equations: the pose is singular, and branches meet in it.
+        SingularSystem: neighbors have more independent equations: the pose is singular, and branches meet in it.
     """
     rank = rank_at(loop, y, free)
     _, A = _scaled(loop, y)

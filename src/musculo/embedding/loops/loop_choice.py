@@ -147,7 +147,7 @@ def _defaults(loop: Loop) -> FloatArray:
 
 
 def _size(loop: Loop, turns: set[str]) -> float:
-    """A length that says how big a mechanism is: its longest lever at the default pose; one metre without any."""
+    """A length that says how big a mechanism is: its longest lever at the default pose; one meter without any."""
     _, A = loop.evaluate(_defaults(loop))
     turning = [k for k, name in enumerate(loop.inputs) if name in turns]
     levers = [0.0]

@@ -17,7 +17,7 @@ from musculo.results.force_plates import VERTICAL, ForcePlate
 
 CHANNELS = {1: 6, 2: 6, 3: 8, 4: 6}
 _NEWTONS = {"": 1.0, "n": 1.0, "newton": 1.0, "newtons": 1.0, "kn": 1000.0}
-# Below it the centre of pressure is noise divided by noise.
+# Below it the center of pressure is noise divided by noise.
 NOISE = 5.0  # [N]
 LOAD = 50.0  # [N] a foot stood on the plate
 

@@ -31,7 +31,7 @@ class Control:
     value: FloatArray
     steps: bool = False  # from a node on, without it, until the next: the value of the next
     extrapolate: bool = True  # along the line of the two outermost nodes; the value at the end otherwise
-    # What is no control of the model is kept in the file for optimisers. None: a constant that does not say, which
+    # What is no control of the model is kept in the file for optimizers. None: a constant that does not say, which
     # OpenSim takes for no control of the model.
     of_model: bool | None = True
     of_excitation: bool = False  # whether the file names the excitation of the actuator

@@ -31,15 +31,15 @@ from musculo.model.model import Model
 from musculo.muscle.hill_curves import hill_defaults, millard_curves
 from musculo.muscle.hill_curves.curve_table import CurveTable
 
-# The angle whose cosine is 0.1: where OpenSim stops fibres from turning, for kinds that state no other [rad].
+# The angle whose cosine is 0.1: where OpenSim stops fibers from turning, for kinds that state no other [rad].
 MAXIMUM_PENNATION = math.acos(0.1)
 # Below this damping OpenSim's Millard muscle counts as undamped.
 LEAST_DAMPING = 0.001
-# Fibres of kinds without a shortest length stay longer than this part of the optimal one: a fibre of no length pulls in
+# Fibers of kinds without a shortest length stay longer than this part of the optimal one: a fiber of no length pulls in
 # no direction.
 LEAST_FIBER = 1e-8
-# Fibre length over the optimal one at which De Groote and Fregly's passive force is zero. It is no bound: shorter
-# fibres push a little, and go on contracting.
+# Fiber length over the optimal one at which De Groote and Fregly's passive force is zero. It is no bound: shorter
+# fibers push a little, and go on contracting.
 _DGF_PASSIVE_ZERO = 0.2
 _DGF_PASSIVE_SHAPE = 4.0
 # Passive forces that grow exponentially go straight on from here, before float64 ends.

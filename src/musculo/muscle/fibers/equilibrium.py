@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 # From so many frames on, eight at once take less time than one after the other.
 _PACKED_FROM = 3
-# No fibre and no tendon is so long and whole: filaments lose each other at 1.8 optimal lengths, and tendons tear at
+# No fiber and no tendon is so long and whole: filaments lose each other at 1.8 optimal lengths, and tendons tear at
 # strains of about a tenth. Curves go on beyond what was measured.
 LONGEST_FIBER = 2.0  # over the optimal length
 LONGEST_TENDON = 1.15  # over the slack length
@@ -44,7 +44,7 @@ Tendon = Literal["as stated", "rigid"]
 
 
 class MuscleStatus(IntEnum):
-    """What the state of a fibre and its tendon assumes."""
+    """What the state of a fiber and its tendon assumes."""
 
     CONVERGED = table.CONVERGED
     """Fiber and tendon balance (or the tendon is rigid)."""
@@ -87,8 +87,8 @@ class MuscleForces(Result):
     pennation: FloatArray  # [rad]
     tendon_length: FloatArray  # [m]
     tendon_force: FloatArray  # [N], the pull of the muscle
-    active_fiber_force: FloatArray  # [N], along the fibre
-    passive_fiber_force: FloatArray  # [N], along the fibre: elastic and damping
+    active_fiber_force: FloatArray  # [N], along the fiber
+    passive_fiber_force: FloatArray  # [N], along the fiber: elastic and damping
     fiber_force_along_tendon: FloatArray  # [N]
     stiffness: FloatArray  # [N/m], tendon force by path length at the same speed and activation
     status: NDArray[np.int64]  # `Status`

@@ -30,7 +30,7 @@ PASSIVE_FORCE_LENGTH = SimmSpline(
     x=(-5.0, 0.998, 0.999, 1.0, 1.1, 1.2, 1.3, 1.4, 1.5, 1.6, 1.601, 1.602, 5.0),
     y=(0.0, 0.0, 0.0, 0.0, 0.035, 0.12, 0.26, 0.55, 1.17, 2.0, 2.0, 2.0, 2.0),
 )
-# Of the strain, not of the normalised length.
+# Of the strain, not of the normalized length.
 TENDON_FORCE_STRAIN = SimmSpline(
     x=(
         *(-10.0, -0.002, -0.001, 0.0, 0.00131, 0.00281, 0.00431, 0.00581, 0.00731, 0.00881, 0.0103, 0.0118, 0.0123),

@@ -12,26 +12,25 @@ from musculo.arrays import FloatArray
 from musculo.kernels.wrapping.geodesic.round_obstacle import principal
 from musculo.kernels.wrapping.rules.cylinder_penalty import TURN_REACH
 
-# What is held reaches half a turn either way of its middle; poses count that stay so far from its edges [rad].
+# The constrained side reaches half a turn either way of its center; poses count that stay so far from its edges [rad].
 _MARGIN = 0.15
 # A pose in which OpenSim's path does not touch the cylinder counts so much less than one in which it does; and one that
-# stays out of reach of the edges so much more, as there the other way round cannot be taken.
+# stays out of reach of the edges so much more, because no path can pass on the other side there.
 _STRAIGHT, _COMFORT = 1e-3, 1e-5
 _ROUNDING = 1e-9
-# Turns that are followed from pose to pose are held at once where they differ by no more.
+# One side can contain turns that are followed from pose to pose if they differ by no more.
 _FITS = 2.0 * (math.pi - TURN_REACH)
 
 
-class Held(NamedTuple):
+class ConstrainedSide(NamedTuple):
     """The constrained side of a cylinder, as an interval of turns about its axis."""
 
-    shift: dict[
-        tuple[int, int], float
-    ]  # of each pair of points: what is held, less the turn of the default pose's line
+    # for each pair of points: the center of the side, less the turn of the default pose's line
+    shift: dict[tuple[int, int], float]
     lost: int  # poses in which OpenSim's path goes round another way
 
 
-def held_turns(
+def constrained_side(
     x: FloatArray,
     pairs: Sequence[tuple[int, int]],
     r: float,
@@ -39,7 +38,7 @@ def held_turns(
     axis: int,
     sign: float,
     way: FloatArray | None = None,
-) -> Held:
+) -> ConstrainedSide:
     """The constrained side between pairs of points x (poses, points, 3) in the cylinder's frame; default pose first.
 
     `way` (poses - 1, steps, points, 3) leads from the default pose to the others. The turns are followed along it: a
@@ -72,7 +71,7 @@ def held_turns(
     lost = 0
     for pose, (a, b, _) in enumerate(wrapped):
         lost += a >= 0 and abs(turn[a, b][pose] - middle[a, b]) > math.pi
-    return Held({pair: middle[pair] - line[pair] for pair in turn}, lost)
+    return ConstrainedSide({pair: middle[pair] - line[pair] for pair in turn}, lost)
 
 
 def _turns(P: FloatArray, Q: FloatArray) -> FloatArray:
@@ -82,7 +81,7 @@ def _turns(P: FloatArray, Q: FloatArray) -> FloatArray:
 
 def _followed(P: FloatArray, Q: FloatArray, turn: FloatArray, wraps: np.ndarray) -> FloatArray | None:
     """(poses,) turns from P to Q (poses - 1, steps, 3) that are followed from that of the default pose on; None where
-    they cannot be held at once, or are not those of OpenSim's path, `turn`, in most poses in which it `wraps`."""
+    no side contains them all, or they are not those of OpenSim's path, `turn`, in most poses in which it `wraps`."""
     P_at, Q_at = (np.unwrap(np.arctan2(x[..., 1], x[..., 0]), axis=1) for x in (P, Q))
     turned = (Q_at - P_at)[:, -1] - (Q_at - P_at)[:, 0]
     followed = turn[0] + np.concatenate([[0.0], turned])
@@ -91,8 +90,8 @@ def _followed(P: FloatArray, Q: FloatArray, turn: FloatArray, wraps: np.ndarray)
 
 
 def _middle(turn: FloatArray, weight: FloatArray) -> float:
-    """The middle of what is held: the first turn, or that of those within one turn, the first among them, that weigh
-    more than what is within half a turn of the first; moved on as far as nothing is lost by that."""
+    """The center of the constrained side: the first turn, or that of turns within one turn, the first among them, that
+    weigh more than those within half a turn of the first; moved on as far as nothing is lost by that."""
 
     def weighs(middle: float) -> float:
         off = math.pi - np.abs(turn - middle)

@@ -25,7 +25,7 @@ from musculo.kernels.paths.path_points import (
     Paths,
 )
 from musculo.model.model import Model
-from musculo.muscle.wrapping.cylinder_sides import Held, held_turns
+from musculo.muscle.wrapping.cylinder_sides import ConstrainedSide, constrained_side
 
 _SAMPLES = 33
 # Poses that tell the order of surfaces and the sides of cylinders, beside the default one: a fixed sequence that fills
@@ -34,8 +34,8 @@ _POSES = 64
 # Steps from the default pose to each of these, on which the turn of a path about a cylinder is followed.
 _STEPS = 16
 # A coordinate with a wider range than this, as the one that a file need not state (-10 to 10) or a full turn, has none
-# to speak of: no joint bends so far, and no side of a cylinder can be held so long. It is moved so far either way for
-# that [rad or m].
+# to speak of: no joint bends so far, and no path stays on one side of a cylinder so long. It is moved so far either way
+# for that [rad or m].
 _WIDEST, _REACH = 4.5, 1.5
 # What a pose has to say about two surfaces counts so much less where the path misses one of them.
 _MISSED = 1e-3
@@ -152,11 +152,11 @@ def wrap_rules(paths: Paths, poses: Poses) -> tuple[Paths, tuple[int, ...]]:
             pairs[wrap] = [
                 (a, b) for a, b in pairwise(there) if low <= a and b <= high and not within[a] and not within[b]
             ]
-            held = _held(paths, surface, points, poses, pairs[wrap])
-            after = dict(held.shift.keys())
+            side = _side(paths, surface, points, poses, pairs[wrap])
+            after = dict(side.shift.keys())
             following += [int(points[after[i]]) if i in after else -1 for i in range(len(points))]
-            shift += [held.shift[i, after[i]] if i in after else 0.0 for i in range(len(points))]
-            lost.append(held.lost)
+            shift += [side.shift[i, after[i]] if i in after else 0.0 for i in range(len(points))]
+            lost.append(side.lost)
         order += _in_order(paths, points, wraps, pairs, poses)
     filled = paths._replace(
         wrap_order=np.array(order, dtype=np.int64),
@@ -216,11 +216,13 @@ def _beside(
     return far[np.arange(len(x)), i], ((centre - x[:, 0]) * along).sum(axis=1) / whole
 
 
-def _held(paths: Paths, surface: int, points: np.ndarray, poses: Poses, pairs: list[tuple[int, int]]) -> Held:
-    """How the way round a cylinder with a quadrant across its axis is held; of other surfaces nothing is."""
+def _side(
+    paths: Paths, surface: int, points: np.ndarray, poses: Poses, pairs: list[tuple[int, int]]
+) -> ConstrainedSide:
+    """The constrained side of a cylinder with a quadrant across its axis; other surfaces have none."""
     axis, sign = int(paths.surface_axis[surface]), float(paths.surface_sign[surface])
     if paths.surface_kind[surface] != CYLINDER or sign == 0.0 or axis == 2:
-        return Held({}, 0)
+        return ConstrainedSide({}, 0)
     r, length = paths.surface_size[surface, :2]
     way = poses.on_the_way(points, surface)
-    return held_turns(poses.seen(points, surface), pairs, r, length, axis, sign, way)
+    return constrained_side(poses.seen(points, surface), pairs, r, length, axis, sign, way)

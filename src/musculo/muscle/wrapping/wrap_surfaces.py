@@ -26,7 +26,7 @@ METHODS = ("hybrid", "midpoint", "axial")
 
 
 class SurfaceArrays(NamedTuple):
-    """One surface: its kind, where it is, its sizes and the side of it that paths are held to."""
+    """One surface: its kind, where it is, its sizes and the side of it that paths are constrained to."""
 
     kind: int
     node: int

@@ -90,7 +90,7 @@ def muscle_forces(
     states = default_fiber_length(model) if fiber_length is None else fiber_length
     if not kept and (equilibrium or work.exact):
         balanced = muscle_equilibrium(model, g.length, g.speed, a, method=work.method, threads=work.threads)
-        # OpenSim leaves the fibres of muscles that are off as they are
+        # OpenSim leaves the fibers of muscles that are off as they are
         states = balanced.fiber_length if work.exact else np.where(on, balanced.fiber_length, states)
     elif fiber_length is None:
         _say_no_fibers(model, states, work)

@@ -107,7 +107,7 @@ LOWER_BODY = ("pelvis", *(f"{bone}_{side}" for side in SIDES for bone in _LEG))
 
 
 def human(axes: Axes | None = None) -> Human:
-    """The mean man. A generating model has other axes of elbow and forearm than the one that is analysed."""
+    """The mean man. A generating model has other axes of elbow and forearm than the one that is analyzed."""
     own = Axes() if axes is None else axes
     s = sizes(SEX, BODY_MASS, STATURE)
     bodies = {name: body_of(name, part) for name, part in (_trunk() | _arms() | _legs(s)).items()}

@@ -38,7 +38,7 @@ _RESERVE = 1.0
 # Of the central differences of lengths [rad]: their error is about 1e-10 m by rounding.
 _SLOPE_STEP = 1e-6
 # Goals beside OpenSim where its definitions are used, of its largest value. What is left: its search for equilibrium,
-# the eight digits of its files, its tolerance of static optimisation, and two recursions in float64.
+# the eight digits of its files, its tolerance of static optimization, and two recursions in float64.
 FIBERS, MOMENTS, ACTIVATIONS, LOADS = 1e-6, 1e-6, 2e-3, 1e-9
 # Moment arms are minus the slopes of lengths, but for the error of differences [mm].
 CONTRADICTION = 1e-6

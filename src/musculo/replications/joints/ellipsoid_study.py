@@ -40,7 +40,7 @@ BODY = Body("body", 2.0, (0.01, -0.02, 0.15), (0.02, 0.03, 0.025, 0.001, 0.002, 
 GRAVITY = (0.0, 0.0, 9.80665)
 START = np.array([0.6, -0.4, 0.2]), np.array([1.0, 2.0, -1.5])
 END = 1.0
-# Of the place of the body's mass centre at the end, at which simulations are compared [m].
+# Of the place of the body's mass center at the end, at which simulations are compared [m].
 ERROR = 1e-6
 # Table 1: times over the ball's, and errors.
 TABLE_1 = Printed(0.98, 11.84, 12.1), Printed(1.01, 10.37, 10.3)

@@ -45,7 +45,7 @@ class ConstrainedRates:
         self.jacobian = self.state.jacobian if self.state is not None and looped else None
 
     def __call__(self, q: FloatArray, u: FloatArray, tau: FloatArray | Acting, time: float = 0.0) -> FloatArray:
-        """udot (n_u,) at coordinates q (n,), speeds u (n_u,) and generalised forces tau (n_u,), or what gives them."""
+        """udot (n_u,) at coordinates q (n,), speeds u (n_u,) and generalized forces tau (n_u,), or what gives them."""
         if self.state is not None:
             found = self.state.rates(time, np.concatenate([q, u]), *_forces(tau, time, q, u))
             if found is not None:
@@ -89,7 +89,7 @@ class EmbeddedRates:
 
         Args:
             z, zu: independent coordinates and speeds.
-            tau: (n_u,) generalised forces of the tree, or what gives them.
+            tau: (n_u,) generalized forces of the tree, or what gives them.
             guess: (n,) a pose on the branch that is meant.
             time: for prescribed motion [s].
 

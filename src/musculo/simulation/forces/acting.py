@@ -109,7 +109,7 @@ class _InPython:
 
 
 class Acting:
-    """What acts on the tree: generalised forces and loads, checked as they are called.
+    """What acts on the tree: generalized forces and loads, checked as they are called.
 
     Forces are added in their order, constant ones first, then those of the model and the loads: a kernel finds in tau
     what came before it.
@@ -197,7 +197,7 @@ class Acting:
         return tau
 
     def __call__(self, t: float, q: FloatArray, u: FloatArray) -> FloatArray:
-        """tau (n_u,) of everything but gravity, the loads as generalised forces J^T F."""
+        """tau (n_u,) of everything but gravity, the loads as generalized forces J^T F."""
         if not self.varies:
             return self.constant
         tau = self.constant.copy()
