@@ -115,6 +115,25 @@ def test_a_walk_opens_over_its_cycles_and_what_belongs_to_time_stays(chrome, tmp
     shown.close()
 
 
+def test_an_electromyogram_is_one_area(chrome, tmp_path):
+    """Over time as it is; over the cycle the mean of its strides."""
+    signal = Curve("EMG TA", TIME, 0.1 * np.minimum(np.floor(TIME) + 1.0, 4.0), "r", measured=True)
+    curve = Curve("tibant_r", TIME, np.abs(np.sin(TIME)), "r")
+    path = tmp_path / "emg.html"
+    section = Section("Muscle activations", (Panel("tibant", "", (signal, curve)),))
+    write_report(path, Report("EMG", sections=(section,), cycles={"r": [0.0, 1.0, 2.0, 3.0, 4.0]}))
+    shown = Page(chrome, path, 1200, 900)
+    shown.page.wait_for_selector(".panel[data-drawn]")
+    code = "() => document.querySelector('.plot').data.map((t) => [t.name, t.fill || '', t.y.length, t.y[50]])"
+    area, line = shown.page.evaluate(code)
+    assert (area[0], area[1], line[0], line[1]) == ("EMG TA", "tozeroy", "right", "")
+    shown.page.keyboard.press("c")
+    areas = [one for one in shown.page.evaluate(code) if one[0] == "EMG TA"]
+    assert [(one[1], one[2]) for one in areas] == [("tozeroy", 101)]
+    assert abs(areas[0][3] - 0.25) < SINGLE
+    shown.close()
+
+
 def test_the_positive_direction_is_named(page):
     assert page.page.locator(".panel h3").first.inner_text().replace("\n", " ") == "knee °, flexion +"
 

@@ -349,6 +349,10 @@ def report(
         Path | None,
         typer.Option("--normal", metavar="RANGES.csv", help="Your laboratory's normal ranges of walking."),
     ] = None,
+    emg: Annotated[
+        Path | None,
+        typer.Option("--emg", metavar="EMG", help="Electromyograms, raw or envelopes (.c3d, .sto, .mot, .csv)."),
+    ] = None,
     opened: Annotated[bool, typer.Option("--open", help="Open the page in the browser.")] = False,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Write the page and print nothing.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print the outcome as JSON.")] = False,
@@ -357,7 +361,7 @@ def report(
     """Make one page from a folder of results: a judgment of their quality, and plots."""
     from musculo.cli.commands.report import make_report
 
-    raise typer.Exit(make_report(folder, model, output, title, opened, quiet, as_json, strict, normal))
+    raise typer.Exit(make_report(folder, model, output, title, opened, quiet, as_json, strict, normal, emg))
 
 
 def main() -> None:

@@ -3,6 +3,7 @@
 from musculo.io.c3d import read_c3d as read_c3d
 from musculo.io.data_tables import read_table as read_table
 from musculo.io.data_tables import write_table as write_table
+from musculo.io.electromyogram_files import read_electromyograms as read_electromyograms
 from musculo.io.external_load_files import read_external_loads as read_external_loads
 from musculo.io.external_load_files import write_external_loads as write_external_loads
 from musculo.io.force_set import read_force_set as read_force_set

@@ -33,6 +33,7 @@ def report_of_folder(
     scene: bool = True,
     runs: Collection[PathLike] | None = None,
     normal: NormalRanges | None = None,
+    emg: Table | None = None,
 ) -> Report:
     """What was run, whether it was good, and what came out.
 
@@ -45,8 +46,11 @@ def report_of_folder(
         runs: records (`*.musculo.json`) of the runs to show, with those that share a recording or a table with them;
             all that the folder holds by default.
         normal: ranges to draw behind curves over the gait cycle (`read_normal_ranges`); by default those that ship.
+        emg: electromyograms to draw behind activations (`read_electromyograms`), raw or envelopes, whose columns name
+            muscles; by default those of a C3D recording, or of a table in the folder that is called emg.
     """
     trial = read_folder(folder, model, runs)
+    trial.emg = emg if emg is not None else trial.emg
     drawn = _scene(trial) if scene else ""
     judgement, cycles = judge(trial), gait_cycles(trial)
     return Report(

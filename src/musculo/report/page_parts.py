@@ -25,6 +25,7 @@ class Curve:
     side: str = ""
     spread: FloatArray | None = field(default=None, repr=False)  # (frames,) a band this far above and below
     color: int | None = None  # of a palette, where curves are of several groups; by the side otherwise
+    measured: bool = False  # drawn as an area, behind what was computed
 
 
 @dataclass(frozen=True, eq=False)

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from musculo.errors import InvalidInput, MusculoError
+from musculo.io.c3d import read_c3d
 from musculo.io.external_load_files import read_external_loads
 from musculo.io.marker_columns import read_markers
 from musculo.io.osim import read_osim
@@ -34,6 +35,7 @@ _OTHER_FILES = (
 )
 # What of a muscle analysis is shown; its other files are not even read.
 _OF_MUSCLES = re.compile(r"_MuscleAnalysis_(NormalizedFiberLength|TendonForce|MomentArm_.+)$")
+_OF_SIGNALS = re.compile(r"(^|[^a-z])emg([^a-z]|$)|electromyogra", re.IGNORECASE)
 
 
 def read_folder(folder: PathLike, model: Model | None = None, runs: Collection[PathLike] | None = None) -> Trial:
@@ -220,6 +222,8 @@ def _input(path: Path, found: Trial, record: dict[str, Any]) -> None:
             zeros = known.get("preparation.zeros_as_gaps") == "yes"
             found.markers = recorded.zeros_as_gaps() if zeros else recorded
             found.read.append(path)
+            if kind == ".c3d" and found.emg is None:
+                found.emg = read_c3d(path, up=known.get("preparation.up")).analog
         elif kind == ".xml" and found.loads is None and b"<ExternalLoads" in path.read_bytes():
             found.loads = read_once(partial(read_external_loads, by_position=False, obsolete_flags=True), path)
             found.read.append(path)
@@ -234,7 +238,11 @@ def _read_in(path: Path, found: Trial, only: str = "") -> None:
         return
     try:
         table = read_storage(path)
-        if quantity and not only:
+        if _OF_SIGNALS.search(path.stem):
+            if not only:
+                found.emg = table
+                found.read.append(path)
+        elif quantity and not only:
             found.muscles.setdefault(quantity.group(1), table)
             found.read.append(path)
         elif not quantity:

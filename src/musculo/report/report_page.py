@@ -233,6 +233,7 @@ def _data(report: Report) -> dict[str, Any]:
             axes.append(_packed(c.time))
         band = {"spread": _packed(c.spread)} if c.spread is not None else {}
         color = {"color": c.color} if c.color is not None else {}
+        color |= {"measured": True} if c.measured else {}
         return {"name": c.name, "side": c.side, "t": times[id(c.time)], "y": _packed(c.values)} | band | color
 
     sections = [

@@ -10,12 +10,14 @@ import numpy as np
 
 from musculo.analyses.anatomical_loads import anatomical_loads
 from musculo.analyses.gait import POSES, feet_events, ground_reactions, positive_words, spatiotemporal
+from musculo.analyses.measured_activations import measured_activations
 from musculo.analyses.trial_quantities import filtered_angles
 from musculo.arrays import FloatArray
 from musculo.diagnostics.actuators import Residuals
 from musculo.diagnostics.tracking_errors import error_limits
 from musculo.dynamics.energy import total_mass
 from musculo.model.model import Model
+from musculo.report.electromyograms import with_electromyograms
 from musculo.report.normal_bands import with_normal
 from musculo.report.page_parts import Curve, Panel, Section, TextTable, drawable, panels_by_name
 from musculo.report.scaling_sections import sections_of_scaling
@@ -207,8 +209,9 @@ def _activations(known: Known) -> Section | None:
     columns = _picked(known.trial.activations, known.trial.model, muscles=True)
     table = known.trial.activations
     panels = panels_by_name(table.time, [table.names[k] for k in columns], table.values[:, columns], "")
+    panels, table_of, text = with_electromyograms(panels, measured_activations(known.trial))
     # one scale for all: a muscle at rest should look at rest
-    return Section("Muscle activations", _on_one_scale(panels, 1.0))
+    return Section("Muscle activations", _on_one_scale(panels, 1.0), text, tables=table_of)
 
 
 def _on_one_scale(panels: tuple[Panel, ...], high: float) -> tuple[Panel, ...]:

@@ -29,6 +29,7 @@ class Trial:
     model: Model | None = None
     loads: ExternalLoads | None = None
     markers: Markers | None = None
+    emg: Table | None = None  # channels of electromyograms, raw or envelopes, beside others that name no muscle
     records: list[dict[str, Any]] = field(default_factory=list)
     unread: list[str] = field(default_factory=list)  # files that are broken, with the reason
     more: list[str] = field(default_factory=list)  # tables of other trials, of kinds that another one holds already

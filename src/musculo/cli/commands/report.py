@@ -17,6 +17,7 @@ from musculo.cli.starting import imports_end
 from musculo.diagnostics.finding import Finding, Light
 from musculo.diagnostics.judge import UNSOLVED
 from musculo.errors import MusculoError
+from musculo.io.electromyogram_files import read_electromyograms
 from musculo.io.normal_range_files import read_normal_ranges
 from musculo.io.osim import read_osim
 from musculo.opensim_tools.records.named_files import record_path
@@ -38,13 +39,16 @@ def make_report(
     as_json: bool = False,
     strict: bool = False,
     normal: Path | None = None,
+    emg: Path | None = None,
 ) -> int:
     """Write the page, say how good the results are, and return the exit code."""
     imports_end()
     check_page(output)
     tell_of_compiling(quiet)
     ranges = read_normal_ranges(normal) if normal is not None else None
-    report = report_of_folder(folder, read_osim(model) if model is not None else None, title, normal=ranges)
+    signals = read_electromyograms(emg) if emg is not None else None
+    known = read_osim(model) if model is not None else None
+    report = report_of_folder(folder, known, title, normal=ranges, emg=signals)
     path = output or folder / PAGE
     write_report(path, report)
     if as_json:

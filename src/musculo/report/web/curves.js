@@ -61,10 +61,12 @@ const trace = (curve, section) => {
   // a line needs two neighbours: a point between gaps would not be seen
   const there = (k) => Number.isFinite(xs[k]) && Number.isFinite(ys[k]);
   const alone = xs.some((_, k) => there(k) && !there(k - 1) && !there(k + 1));
+  const line = { color: colourOf(curve), width: 2, dash: curve.side === "l" ? "5px,3px" : "solid" };
+  const area = { fill: "tozeroy", fillcolor: colourOf(curve) + "2a", line: { ...line, width: 0.5, dash: "solid" } };
   return {
-    x: xs, y: ys, name: said[curve.side] || curve.name, mode: alone ? "lines+markers" : "lines", connectgaps: false,
+    x: xs, y: ys, name: curve.measured ? curve.name : said[curve.side] || curve.name, mode: alone ? "lines+markers" : "lines", connectgaps: false,
     marker: { size: 6, color: colourOf(curve) },
-    line: { color: colourOf(curve), width: 2, dash: curve.side === "l" ? "5px,3px" : "solid" },
+    line, ...(curve.measured ? area : {}),
     hovertemplate: "%{y:.4g}",
   };
 };
@@ -75,7 +77,7 @@ const strides = (curve, section) => {
   whole.x.forEach((x, k) => {
     if (x === null) { if (xs.length > 1) cut.push([xs, ys]); xs = []; ys = []; } else { xs.push(x); ys.push(whole.y[k]); }
   });
-  if (cut.length < 3) return [whole];
+  if (cut.length < 3 && !curve.measured) return [whole];
   const grid = Array.from({ length: 101 }, (_, k) => k);
   const at = ([x, y]) => {
     let k = 0;
@@ -87,6 +89,7 @@ const strides = (curve, section) => {
   };
   const rows = cut.map(at), n = rows.length;
   const mean = grid.map((g) => rows.reduce((sum, row) => sum + row[g], 0) / n);
+  if (curve.measured) return [{ ...whole, x: grid, y: mean, mode: "lines" }];  // one area, however many strides
   const sd = grid.map((g) => Math.sqrt(rows.reduce((sum, row) => sum + (row[g] - mean[g]) ** 2, 0) / (n - 1)));
   const edge = (sign) => ({ x: grid, y: mean.map((v, k) => v + sign * sd[k]), mode: "lines", hoverinfo: "skip",
     line: { width: 0, color: colourOf(curve) }, showlegend: false });
