@@ -92,7 +92,7 @@ def feet_of(model: Model) -> tuple[str, ...]:
     if not feet:
         raise InvalidInput(
             f"{model.source or model.name}: no body is called calcn, calcaneus, heel or foot; say which are the feet "
-            f"(feet=, or --feet at the shell); bodies: {', '.join(model.body_names)}"
+            f"(feet=, or --foot at the shell); bodies: {', '.join(model.body_names)}"
         )
     return feet
 

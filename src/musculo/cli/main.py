@@ -262,7 +262,7 @@ def study(
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print errors only.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print the outcome as JSON.")] = False,
 ) -> None:
-    """Run all trials of all subjects, and collect them: curves, peaks, one page. A second call does what is left."""
+    """Run all trials of all subjects, and collect them: curves, peaks, one page. A second call continues the first."""
     from musculo.cli.commands.study_command import make_study
 
     raise typer.Exit(make_study(source, output, jobs, scheduler, pages, dry, quiet, as_json))
@@ -272,7 +272,7 @@ def study(
 def c3d(
     source: Annotated[Path, typer.Argument(metavar="TRIAL.c3d", help="A recording.")],
     output: Annotated[
-        Path, typer.Option("--output", "-o", metavar="FOLDER", help="The folder for the files. Default: this one.")
+        Path, typer.Option("--output", "-o", metavar="FOLDER", help="The folder for the files.")
     ] = Path(),
     up: Annotated[
         str,

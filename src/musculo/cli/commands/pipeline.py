@@ -232,7 +232,7 @@ def forward(
     tolerance: Annotated[
         float, typer.Option("--tolerance", metavar="E", help="As OpenSim's integrator_error_tolerance.")
     ] = 1e-5,
-    time: Annotated[str, typer.Option("--time", metavar="START:END", help="In seconds, both.")] = "0:1",
+    time: Annotated[str, typer.Option("--time", metavar="START:END", help="Start and end in seconds.")] = "0:1",
 ) -> Setup:
     """Forward dynamics: the motion that muscles and actuators make under controls."""
     from musculo.cli.flag_tasks import forward_task
@@ -259,7 +259,9 @@ def rra(
     ] = None,
     body: Annotated[
         str,
-        typer.Option("--adjust", metavar="BODY", help="Move the mass center of this body by the mean moments."),
+        typer.Option(
+            "--adjust", metavar="BODY", help="Move the mass center of this body so that mean residual moments shrink."
+        ),
     ] = "",
     lowpass: Lowpass = "",
     time: Time = "",
@@ -285,7 +287,7 @@ def cmc(
     ] = None,
     actuators: Annotated[
         list[Path] | None,
-        typer.Option("--actuators", metavar="FORCES.xml", help="Residuals and reserves beside muscles; repeatable."),
+        typer.Option("--actuators", metavar="FORCES.xml", help="Residual and reserve actuators to add; repeatable."),
     ] = None,
     reserve: Reserve = None,
     loads: Loads = None,
@@ -293,10 +295,18 @@ def cmc(
         Path | None, typer.Option("--limits", metavar="CONTROLS.xml", help="A ControlSet with limits of controls.")
     ] = None,
     window: Annotated[
-        float, typer.Option("--window", metavar="SECONDS", help="Between nodes, or over which forces are reached.")
+        float,
+        typer.Option(
+            "--window",
+            metavar="SECONDS",
+            help="The time between nodes; with --like-opensim, in which forces are reached.",
+        ),
     ] = 0.01,
     slow: Annotated[
-        bool, typer.Option("--slow", help="Weigh accelerations against effort (with --like-opensim).")
+        bool,
+        typer.Option(
+            "--slow", help="OpenSim's slow target, which trades accelerations for effort (with --like-opensim)."
+        ),
     ] = False,
     lowpass: Lowpass = "",
     time: Time = "",

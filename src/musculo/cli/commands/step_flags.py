@@ -78,11 +78,15 @@ Strict = Annotated[bool, typer.Option("--strict", help="End with exit code 4 if 
 Names = list[str]
 Feet = Annotated[
     Names | None,
-    typer.Option("--foot", metavar="BODY", help="A body that stands on plates; repeatable. Default: by their names."),
+    typer.Option(
+        "--foot",
+        metavar="BODY",
+        help="A body that steps on plates; repeatable. Default: the bodies that are named as feet.",
+    ),
 ]
 Plates = Annotated[
     Names | None,
-    typer.Option("--plate", metavar="PLATE=BODY", help="Whose foot is on a plate, where it is known; repeatable."),
+    typer.Option("--plate", metavar="PLATE=BODY", help="The foot on a plate, if you know it; repeatable."),
 ]
 
 RESULTS = Path("results")

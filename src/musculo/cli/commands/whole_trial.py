@@ -46,7 +46,7 @@ def walk(
         Names | None, typer.Option("--weight", "-w", metavar="MARKER=W", help="The weight of a marker; 0 ignores it.")
     ] = None,
     steps: Annotated[
-        str, typer.Option("--steps", metavar="STEPS", help="What to do, with commas between.")
+        str, typer.Option("--steps", metavar="STEPS", help="The steps, separated by commas.")
     ] = "ik,id,so,jr",
     lowpass: Annotated[
         float,
