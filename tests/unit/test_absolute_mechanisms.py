@@ -23,6 +23,7 @@ from musculo.absolute import (
     Revolute,
     Spherical,
     Status,
+    Universal,
     kinematic_analysis,
 )
 from musculo.errors import InvalidInput, InvalidModel, UnknownName
@@ -83,6 +84,32 @@ def test_free_motion_is_named():
     assert found.status[0] == Status.NOT_DETERMINED
     assert found.diagnosis.free == ("rod",)
     assert "drive it" in str(found.diagnosis)
+
+
+@pytest.mark.parametrize("angle", [0.0, 1e-7])
+def test_singular_positions_are_named(angle):
+    """A parallelogram at its dead point, where the rocker may turn either way; so it is a hair beside it."""
+    names, turned = ("crank", "coupler", "rocker"), (0.0, np.pi / 2, 0.0)
+    bodies = tuple(Body(name, 1.0, inertia=(0.1, 0.1, 0.1, 0.0, 0.0, 0.0)) for name in names)
+    equations = (
+        Revolute("A", "ground", "crank"),
+        Spherical("B", Placement("crank", (1.0, 0.0, 0.0)), "coupler"),
+        Universal("C", Placement("coupler", (3.0, 0.0, 0.0), turned), Placement("rocker", (1.0, 0.0, 0.0))),
+        Revolute("D", Placement("ground", (3.0, 0.0, 0.0)), "rocker"),
+        OrientationDriver("motor", "ground", "crank", "z"),
+    )
+    m = Mechanism(bodies, equations)
+
+    def at(a):
+        places = {"crank": ((0, 0, 0), a), "coupler": ((np.cos(a), np.sin(a), 0), 0.0), "rocker": ((3, 0, 0), a)}
+        start = m.position({name: Placement("ground", p, (0, 0, turn)) for name, (p, turn) in places.items()})
+        return kinematic_analysis(m, {"motor": GivenOrientation.about(Z, [a])}, start=start)
+
+    assert at(0.4).found
+    found = at(angle)
+    assert found.status[0] == Status.NOT_DETERMINED
+    assert found.diagnosis.free == ("coupler", "rocker")
+    assert {"A", "B", "C", "D"} <= set(found.diagnosis.redundant)
 
 
 def test_contradictions_are_named():

@@ -125,11 +125,19 @@ def test_projected_steps_keep_energy_and_constraints():
 def test_what_it_refuses():
     model = four_bar()
     q = embedding_of(model).default_pose()
+    # the rocker of a four-bar linkage is driven out of its reach
+    far = Polynomial((40.0, 0.0, float(q[2])))
+    driven = model.with_coordinate(model.coordinate_names[2], prescribed=True, prescribed_function=far)
+    free = FreeMotion(driven)
+    start = free.states(q[None], np.zeros((1, len(q))))[0]
+    assert np.abs(free.missed(0.0, free.project(0.0, start))).max() < 1e-12
+    with pytest.raises(InvalidInput, match=r"at t = 0\.3 s; .* out of reach: .*drive q2"):
+        free.project(0.3, start)
     with pytest.raises(InvalidInput, match="off constraint"):
         simulate(model, q + 0.1, None, (0.0, 0.1), formulation="absolute")
     with pytest.raises(Unsupported, match="formulation='absolute'"):
         simulate(musculo.demo.arm(), None, None, (0.0, 0.1), formulation="absolute", excitations=0.1)
     light = one_joint("pin")
     light = light.with_body("body", mass=0.0, inertia=(0.0,) * 6)
-    with pytest.raises(SingularSystem, match="no inertia resists"):
+    with pytest.raises(SingularSystem, match="no inertia resists a motion of body, j_0 in 'pin'"):
         accelerations(light, np.zeros((1, 1)), np.zeros((1, 1)), np.ones((1, 1)))

@@ -118,7 +118,8 @@ class AbsoluteAnalysis:
         bad = np.flatnonzero(self.status != Status.FOUND)
         off = np.where(np.isfinite(self.residual).all(axis=1), np.abs(self.residual).max(axis=1, initial=0.0), np.inf)
         frame = int(bad[0]) if bad.size else int(np.argmax(np.where(np.isfinite(off), off, -1.0)))
-        return diagnose(self.mechanism, self.x[frame], self.residual[frame], self.signals[frame], frame)
+        determined = bool(self.status[frame] != Status.NOT_DETERMINED)
+        return diagnose(self.mechanism, self.x[frame], self.residual[frame], self.signals[frame], frame, determined)
 
     def _body(self, name: str) -> int:
         names = [b.name for b in self.mechanism.bodies]

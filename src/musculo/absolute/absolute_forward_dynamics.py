@@ -8,7 +8,7 @@ import numpy as np
 
 from musculo.absolute.absolute_analysis import kinematic_analysis
 from musculo.absolute.absolute_model import AbsoluteModel, from_model
-from musculo.absolute.diagnosis import jacobian
+from musculo.absolute.diagnosis import jacobian, missed, unresisted
 from musculo.absolute.drivers.coordinate_driver import CoordinateDriver
 from musculo.absolute.drivers.pose_driver import PoseDriver
 from musculo.absolute.euler_parameters import matrix_L, relative_euler_parameters, rotation_matrix
@@ -193,8 +193,12 @@ class FreeMotion:
                 self._push(joint, x, poses, tau, forces)
         run = self._run(t, x, v, forces, motion=bool(self._turning), baumgarte=baumgarte)
         if not np.all(run.pivot > UNDETERMINED):
+            frame = int(np.argmin(run.pivot > UNDETERMINED))
+            light = unresisted(self.mechanism, x[frame], self._signals(t)[frame])
+            what = f"a motion of {', '.join(light)} in" if light else "some motion of"
             raise SingularSystem(
-                f"no inertia resists some motion of {self.model.name!r} that constraints allow; give its bodies mass"
+                f"no inertia resists {what} {self.model.name!r} that constraints allow; give these bodies mass, or "
+                "lock the coordinate"
             )
         return run.a, self._as_model(x, v, run.motion, run.a)[2]
 
@@ -234,7 +238,12 @@ class FreeMotion:
         signals = self._signals(np.array([t]))[0]
         taken = projected_state(c.system, c.table, c.pattern, x, v, signals, self._penalty, _CLOSED, _MOST_STEPS)
         if taken < 0:
-            raise InvalidInput(f"positions cannot be brought onto the constraints at t = {t:.9g} s")
+            off = self.missed(t, np.concatenate([x, v]) if np.isfinite(x).all() else y)
+            names = ", ".join(missed(self.mechanism, off)) or ", ".join(dict.fromkeys(self.equation_names))
+            raise InvalidInput(
+                f"positions cannot be brought onto the constraints at t = {t:.9g} s; these contradict each other, or "
+                f"are out of reach: {names}"
+            )
         return np.concatenate([x, v])
 
     def missed(self, t: float, y: FloatArray) -> FloatArray:

@@ -55,29 +55,73 @@ def jacobian(mechanism: Mechanism, x: FloatArray, signals: FloatArray) -> tuple[
 
 
 def diagnose(
-    mechanism: Mechanism, x: FloatArray, residual: FloatArray, signals: FloatArray, frame: int = 0
+    mechanism: Mechanism,
+    x: FloatArray,
+    residual: FloatArray,
+    signals: FloatArray,
+    frame: int = 0,
+    determined: bool = True,
 ) -> Diagnosis:
-    """Look at the equations of one position."""
+    """Look at the equations of one position.
+
+    Args:
+        mechanism: whose equations.
+        x: the position.
+        residual: what they are off by there.
+        signals: what the drivers are told.
+        frame: its number.
+        determined: False where elimination found a motion that is not determined. Near a singular position that motion
+            is the one along the smallest singular value, however little it lacks.
+    """
     if not np.isfinite(x).all():
         off = tuple(dict.fromkeys(mechanism.row_names))
         return Diagnosis(frame, mechanism.n_unknowns, mechanism.n_equations, 0, (), off, ())
     _, J = jacobian(mechanism, x, signals)
     left, values, right = np.linalg.svd(J)
-    rank = int(np.sum(values > _RANK * max(values.max(initial=0.0), 1.0)))
+    least = _RANK * max(values.max(initial=0.0), 1.0)
+    if not determined and len(values) == mechanism.n_unknowns:
+        least = max(least, 2.0 * float(values[-1]))
+    rank = int(np.sum(values > least))
     names = np.array(mechanism.row_names)
     # equations in a dependence: rows with a part in the left null space
     repeated = np.linalg.norm(left[:, rank:], axis=1) > 1e-6
-    free = np.linalg.norm(right[rank:], axis=0) > 1e-6
-    moving = [b.name for k, b in enumerate(mechanism.bodies) if free[6 * k : 6 * k + 6].any()]
-    moving += [name for name, one in zip(mechanism.coordinates, free[6 * len(mechanism.bodies) :], strict=True) if one]
-    amount = np.abs(np.where(np.isfinite(residual), residual, np.inf))
-    worst = [names[k] for k in np.argsort(-amount) if amount[k] > _CONSISTENT]
+    moving = _movers(mechanism, right[rank:])
     return Diagnosis(
         frame,
         mechanism.n_unknowns,
         mechanism.n_equations,
         rank,
         tuple(dict.fromkeys(names[repeated].tolist())),
-        tuple(dict.fromkeys(str(name) for name in worst)),
-        tuple(moving),
+        missed(mechanism, residual),
+        moving,
     )
+
+
+def missed(mechanism: Mechanism, residual: FloatArray) -> tuple[str, ...]:
+    """The constraints that are not satisfied, the worst first."""
+    amount = np.abs(np.where(np.isfinite(residual), residual, np.inf))
+    worst = [mechanism.row_names[k] for k in np.argsort(-amount) if amount[k] > _CONSISTENT]
+    return tuple(dict.fromkeys(worst))
+
+
+def unresisted(mechanism: Mechanism, x: FloatArray, signals: FloatArray) -> tuple[str, ...]:
+    """Bodies and coordinates of motions that no constraint excludes and no inertia resists."""
+    _, J = jacobian(mechanism, x, signals)
+    _, values, right = np.linalg.svd(J)
+    allowed = right[int(np.sum(values > _RANK * max(values.max(initial=0.0), 1.0))) :]
+    M = np.zeros((mechanism.n_unknowns, mechanism.n_unknowns))
+    for k, body in enumerate(mechanism.bodies):
+        xx, yy, zz, xy, xz, yz = body.inertia
+        M[range(6 * k, 6 * k + 3), range(6 * k, 6 * k + 3)] = body.mass
+        M[6 * k + 3 : 6 * k + 6, 6 * k + 3 : 6 * k + 6] = [[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]]
+    sizes, motions = np.linalg.eigh(allowed @ M @ allowed.T) if len(allowed) else (np.zeros(0), np.zeros((0, 0)))
+    light = sizes <= _RANK * max(float(np.abs(M).max()), np.finfo(float).tiny)
+    return _movers(mechanism, motions.T[light] @ allowed) if len(allowed) else ()
+
+
+def _movers(mechanism: Mechanism, motions: FloatArray) -> tuple[str, ...]:
+    """Bodies and coordinates with a part in some of the motions (k, unknowns)."""
+    part = np.linalg.norm(motions, axis=0) > 1e-6
+    bodies = [b.name for k, b in enumerate(mechanism.bodies) if part[6 * k : 6 * k + 6].any()]
+    rest = part[6 * len(mechanism.bodies) :]
+    return (*bodies, *(name for name, one in zip(mechanism.coordinates, rest, strict=True) if one))
