@@ -12,10 +12,12 @@ from hypothesis import strategies as st
 from musculo import ExternalLoad, embedding_of, joint_reactions
 from musculo.absolute import agreement, from_model, kinematic_analysis
 from musculo.absolute import loads_by_multipliers as absolute_dynamics
+from musculo.absolute.diagnosis import jacobian
 from musculo.dynamics.inverse import inverse_dynamics
 from musculo.errors import Unsupported
-from musculo.model.model_constraint import EquationConstraint
-from support.dynamics_models import KINDS, assert_close, one_joint, random_state, random_tree
+from musculo.functions import Polynomial, Sine
+from musculo.model.model_constraint import CoordinateCoupler, EquationConstraint
+from support.dynamics_models import KINDS, assert_close, one_joint, random_q, random_state, random_tree
 from support.mechanisms import LOOPED, four_bar
 from support.recorded_data import recorded, within
 from support.redundant import bennett, coupled_cranks
@@ -52,6 +54,30 @@ def test_trees_agree(seed):
     assert_close(textbook.tau, expected.tau, ROUNDING)
     assert_close(textbook.force, expected.force, ROUNDING)
     assert_close(textbook.moment, expected.moment, ROUNDING)
+
+
+@settings(EXAMPLES, max_examples=5)
+@given(st.integers(0, 2**32 - 1))
+def test_trees_with_tied_coordinates_agree(seed):
+    """The same with a lock, a prescribed coordinate and a coupler: forces of the independent coordinates, all loads."""
+    rng = np.random.default_rng(seed)
+    model = random_tree(rng)
+    plain = [
+        name for name in model.coordinate_names if name.startswith(("pin", "slider", "universal", "gimbal", "screw"))
+    ]
+    lock, drive, first, follow = (str(name) for name in rng.permutation(plain)[:4])
+    model = model.with_coordinate(lock, locked=True, default_value=0.3)
+    model = model.with_coordinate(drive, prescribed=True, prescribed_function=Polynomial((0.4, 0.2, 0.1)))
+    coupler = CoordinateCoupler("tie", True, (), follow, (first,), Sine(0.4, 1.1, 0.2, 0.1), 0.8)
+    model = model.replace(constraints=(coupler,))
+    e = embedding_of(model)
+    z = e.independent(random_q(model, rng, 3))
+    m = e.motion(z, *(rng.normal(size=(3, len(e.speed_names))) for _ in range(2)))
+    found = absolute_dynamics(model, m.q, m.u, m.udot, driven="independent")
+    expected = joint_reactions(model, m.q, m.u, m.udot)
+    assert_close(found.tau, e.pull_back(m.q, expected.tau), ROUNDING)
+    assert_close(found.force, expected.force, ROUNDING)
+    assert_close(found.moment, expected.moment, ROUNDING)
 
 
 @pytest.mark.parametrize("backwards", [False, True])
@@ -108,6 +134,11 @@ def test_redundant_loops(make):
     assert names & set(d.redundant)
     assert not d.free
     assert not d.inconsistent
+    # the multipliers are the shortest: no part of them is in the null space of J^T
+    a = found.analysis
+    for x, signals, multipliers in zip(a.x, a.signals, a.multipliers, strict=True):
+        left, _, _ = np.linalg.svd(jacobian(a.mechanism, x, signals)[1])
+        assert np.abs(left[:, d.rank :].T @ multipliers).max() < LOOPS * np.abs(multipliers).max()
 
 
 @pytest.mark.parametrize("file", MODELS, ids=within(MODELS))
