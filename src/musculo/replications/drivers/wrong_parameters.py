@@ -14,6 +14,7 @@ from musculo.absolute.given_motion import GivenOrientation
 from musculo.absolute.parameter_choice import ParameterChoice, choose_parameters, judge_parameters
 from musculo.arrays import FloatArray
 from musculo.model.body import Vec3
+from musculo.model.joints.joint import X_AXIS, Y_AXIS, Z_AXIS
 from musculo.replications.drivers.driven_human import assembled, driven_human
 from musculo.replications.drivers.human import LOWER_BODY, Human, HumanJoint
 from musculo.replications.drivers.relative_motion import body_fixed_angles, relative_motion
@@ -40,7 +41,7 @@ def turning_axes(joint: HumanJoint) -> tuple[Vec3, ...]:
     """The axes about which a joint turns, in the body that moves."""
     R = from_xyz(joint.child.orientation)
     if joint.kind == "spherical":
-        return (1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0)
+        return X_AXIS, Y_AXIS, Z_AXIS
     if joint.kind == "revolute":
         return (_vector(R[:, 2]),)
     raise ValueError(f"the axes of a {joint.kind} joint depend on its position")
@@ -62,7 +63,13 @@ def automatic_choice(human: Human, joint: str, motion: AbsoluteAnalysis) -> Para
     """The Euler parameters that the rule of table 1 picks for a joint and its motion."""
     one = human.joint(joint)
     given = relative_motion(motion, Frame(one.parent.body), Frame(one.child.body))
-    axes = universal_axes(one, given) if one.kind == "universal" else turning_axes(one)
+    if one.kind == "universal":
+        axes = universal_axes(one, given)
+    elif len(one.vectors) == 1 and one.kind == "spherical":
+        # in a closed chain that leaves one rotation: the scapula's about its y axis, protraction
+        axes = (Y_AXIS,)
+    else:
+        axes = turning_axes(one)
     return choose_parameters(given, axes, silent=True)
 
 
