@@ -11,30 +11,28 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from musculo.cli.commands.step_flags import (
-    Feet,
     FillGaps,
-    FilterLoads,
     Loads,
     Lowpass,
     ModelFile,
     MotionFile,
     Names,
     Opensim,
-    PlateLoads,
-    Plates,
     Resample,
     Reserve,
     Time,
     Up,
     Zeros,
     step,
+    step_of_motion,
 )
 from musculo.cli.exit_codes import EXIT_CODES
 
 if TYPE_CHECKING:
+    from musculo.cli.flag_tasks import MotionFlags
     from musculo.io.setup import Setup
 else:
-    Setup = object  # nothing slow is imported before a command runs
+    MotionFlags = Setup = object  # nothing slow is imported before a command runs
 
 
 @step
@@ -62,40 +60,22 @@ def ik(
     return inverse_kinematics_task(model, markers, tasks, weight or [], time, places, prepare)
 
 
-@step
+@step_of_motion
 def id_(
-    model: ModelFile,
-    motion: MotionFile,
-    loads: PlateLoads = None,
-    foot: Feet = None,
-    plate: Plates = None,
-    filter_loads: FilterLoads = None,
-    lowpass: Lowpass = "",
-    fill_gaps: FillGaps = None,
-    resample: Resample = None,
-    time: Time = "",
+    given: MotionFlags,
     check: Annotated[
         bool, typer.Option("--check", help="Compute all loads a second time, in absolute coordinates, and compare.")
     ] = False,
 ) -> Setup:
     """Inverse dynamics: the joint moments that a motion needs."""
-    from musculo.cli.flag_tasks import MotionFlags, inverse_dynamics_task, preparation
+    from musculo.cli.flag_tasks import inverse_dynamics_task
 
-    prepare = preparation(fill_gaps, filter_loads, loads, resample, feet=foot or (), plates=plate or ())
-    return inverse_dynamics_task(MotionFlags(model, motion, loads, lowpass, time, prepare), check)
+    return inverse_dynamics_task(given, check)
 
 
-@step
+@step_of_motion
 def so(
-    model: ModelFile,
-    motion: MotionFile,
-    loads: PlateLoads = None,
-    foot: Feet = None,
-    plate: Plates = None,
-    filter_loads: FilterLoads = None,
-    lowpass: Lowpass = "",
-    fill_gaps: FillGaps = None,
-    resample: Resample = None,
+    given: MotionFlags,
     forces: Annotated[
         list[Path] | None,
         typer.Option("--forces", metavar="FORCES.xml", help="Force sets to add, for instance reserves; repeatable."),
@@ -122,35 +102,24 @@ def so(
     tendon: Annotated[
         str, typer.Option("--tendon", metavar="rigid|elastic", help="Whether tendons are rigid or elastic.")
     ] = "rigid",
-    time: Time = "",
     opensim: Opensim = False,
 ) -> Setup:
     """Static optimization: the muscle forces that produce a motion with the least effort."""
-    from musculo.cli.flag_tasks import MotionFlags, analyze_task, least_effort, preparation
+    from musculo.cli.flag_tasks import analyze_task, least_effort
 
     analysis = least_effort(power, strength, passive, tendon, reserve, weight or [], opensim)
-    prepare = preparation(fill_gaps, filter_loads, loads, resample, feet=foot or (), plates=plate or ())
-    given = MotionFlags(model, motion, loads, lowpass, time, prepare)
     return analyze_task("so", analysis, given, forces or [], replace)
 
 
-@step
+@step_of_motion
 def jr(
-    model: ModelFile,
-    motion: MotionFile,
+    given: MotionFlags,
     muscle_forces: Annotated[
         Path | None,
         typer.Option(
             "--muscle-forces", "-m", metavar="FORCES.sto", help="Muscle forces of `musculo so`. Default: none."
         ),
     ] = None,
-    loads: PlateLoads = None,
-    foot: Feet = None,
-    plate: Plates = None,
-    filter_loads: FilterLoads = None,
-    lowpass: Lowpass = "",
-    fill_gaps: FillGaps = None,
-    resample: Resample = None,
     forces: Annotated[
         list[Path] | None,
         typer.Option("--forces", metavar="FORCES.xml", help="The force sets that you added for `so`."),
@@ -163,14 +132,12 @@ def jr(
         str,
         typer.Option("--frame", metavar="ground|child|parent|BODY", help="The frame in which the load is expressed."),
     ] = "ground",
-    time: Time = "",
 ) -> Setup:
     """Joint reactions: the loads of joints, with or without muscle forces."""
-    from musculo.cli.flag_tasks import MotionFlags, analyze_task, joint_reaction, preparation
+    from musculo.cli.flag_tasks import analyze_task, joint_reaction
 
-    analysis = joint_reaction(model, muscle_forces, joint or [], on, frame)
-    prepare = preparation(fill_gaps, filter_loads, loads, resample, feet=foot or (), plates=plate or ())
-    return analyze_task("jr", analysis, MotionFlags(model, motion, loads, lowpass, time, prepare), forces or [])
+    analysis = joint_reaction(given.model, muscle_forces, joint or [], on, frame)
+    return analyze_task("jr", analysis, given, forces or [])
 
 
 @step

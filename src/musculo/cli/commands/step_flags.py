@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 if TYPE_CHECKING:
+    from musculo.cli.flag_tasks import MotionFlags
     from musculo.io.setup import Setup
 else:
-    Setup = object  # nothing slow is imported before a command runs
+    MotionFlags = Setup = object  # nothing slow is imported before a command runs
 
 ModelFile = Annotated[Path, typer.Argument(metavar="MODEL.osim", help="An OpenSim model of any version since 1.9.1.")]
 MotionFile = Annotated[Path, typer.Argument(metavar="MOTION.mot", help="Coordinates over time (.mot or .sto).")]
@@ -127,3 +128,36 @@ def step(make: Callable[..., Setup | list[Setup]]) -> Callable[..., None]:
     command.__signature__ = inspect.Signature(list(both.values()))  # type: ignore[attr-defined]
     command.__annotations__ = {name: p.annotation for name, p in both.items()}
     return command
+
+
+def _motion_flags(
+    model: ModelFile,
+    motion: MotionFile,
+    loads: PlateLoads = None,
+    foot: Feet = None,
+    plate: Plates = None,
+    filter_loads: FilterLoads = None,
+    lowpass: Lowpass = "",
+    fill_gaps: FillGaps = None,
+    resample: Resample = None,
+    time: Time = "",
+) -> MotionFlags:
+    """The flags of every step that analyzes a motion with loads."""
+    from musculo.cli.flag_tasks import MotionFlags, preparation
+
+    prepare = preparation(fill_gaps, filter_loads, loads, resample, feet=foot or (), plates=plate or ())
+    return MotionFlags(model, motion, loads, lowpass, time, prepare)
+
+
+def step_of_motion(make: Callable[..., Setup]) -> Callable[..., None]:
+    """As `step`, of a function of `MotionFlags` and of its own flags, which come after those."""
+    parts = (inspect.signature(f, eval_str=True).parameters for f in (_motion_flags, make))
+    motion, (_, *own) = next(parts), next(parts).values()
+
+    def made(**given: Any) -> Setup:
+        flags = _motion_flags(**{name: given[name] for name in motion})
+        return make(flags, **{one.name: given[one.name] for one in own})
+
+    made.__name__, made.__doc__ = make.__name__, make.__doc__
+    made.__signature__ = inspect.Signature([*motion.values(), *own])  # type: ignore[attr-defined]
+    return step(made)
