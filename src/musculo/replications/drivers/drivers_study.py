@@ -205,6 +205,9 @@ def _times(times: Mapping[str, Mapping[str, Seconds]]) -> tuple[list[Row], list[
                 goal = f"{label}: {what} analysis, the paper's time over ours"
                 rows.append(Row(goal, None, ratio, "", note, "at least", TIMES, timed=True))
                 found.append(Quantity(f"{label}: {what} analysis", "ms/frame", 1e3 * seconds, theirs))
+            whole = 1e-3 * (paper.kinematic[k] + paper.dynamic[k]) / (own.kinematic + own.dynamic)
+            goal = f"{label}: a frame in all, the paper's time over ours"
+            rows.append(Row(goal, None, whole, "", "", "at least", TIMES, timed=True))
             found.append(Quantity(f"{label}: of which prescribed orientations", "ms/frame", 1e3 * own.told))
     saved = []
     groups = {"arm": [n for n in times if n != "gait"], "gait": [n for n in times if n == "gait"]}
