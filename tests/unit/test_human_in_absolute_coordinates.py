@@ -5,24 +5,25 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from musculo.absolute.absolute_analysis import kinematic_analysis
 from musculo.absolute.diagnosis import jacobian
-from musculo.absolute.given_motion import GivenNumbers
+from musculo.absolute.given_motion import GivenNumbers, GivenOrientation, GivenPose
 from musculo.model.anthropometry import segment_length
 from musculo.replications.drivers.analyzed_movement import Movement, agreement_with_recursion, analyzed
 from musculo.replications.drivers.arm_movements import MOVEMENTS, generated
 from musculo.replications.drivers.driven_human import driven_human
 from musculo.replications.drivers.human import (
-    CLAVICLE_AT_REST,
     LOWER_BODY,
     RIB_CAGE_CENTER,
     RIB_CAGE_RADII,
     RIGHT_ARM,
-    SCAPULA_AT_REST,
+    WHOLE_BODY,
+    at_rest,
     human,
-    turned,
 )
 from musculo.replications.drivers.relative_motion import about_axes, body_fixed_angles, composed
 from musculo.spatial.inertia import is_physical, tensor
+from musculo.spatial.rotation import to_quaternion
 
 # Angles of a few turns, in float64.
 ROUNDING = 1e-12
@@ -67,7 +68,7 @@ def test_masses_are_those_of_the_mean_man(man):
 
 def test_scapulae_rest_on_the_rib_cage(man):
     """The points that glide are on the ellipsoid where the girdle rests, on the left as on the right."""
-    clavicle, scapula = turned(CLAVICLE_AT_REST), turned(SCAPULA_AT_REST)
+    clavicle, scapula = at_rest("r")
     joint = np.array(man.joint("SC_r").parent.translation) + clavicle @ man.joint("AC_r").parent.translation
     for point in man.glide["r"]:
         away = (joint + scapula @ point - RIB_CAGE_CENTER) / np.array(RIB_CAGE_RADII)
@@ -104,6 +105,24 @@ def test_the_whole_body_has_as_many_equations_as_unknowns(man):
     m = driven.mechanism
     assert m.n_equations == m.n_unknowns == 6 * 26
     assert len([j for j in driven.joints if m.count(j.name)]) == 27
+
+
+def test_the_human_stands(man):
+    """All joints fit at rest without a step, the root carries the weight, and left and right carry alike."""
+    driven = driven_human(man, WHOLE_BODY, "tangent")
+    turns = {one.name: np.eye(3) for one in driven.mechanism.drivers}
+    for side in "rl":
+        clavicle, scapula = at_rest(side)
+        turns |= {f"drive SC_{side}": clavicle, f"drive AC_{side}": clavicle.T @ scapula, f"drive GH_{side}": scapula.T}
+    told = {name: GivenOrientation.of(to_quaternion(R)) for name, R in turns.items()}
+    told["root"] = GivenPose(told["root"], GivenNumbers.of(np.zeros((1, 3))))
+    found = kinematic_analysis(driven.mechanism, told, loads=True)
+    assert (found.found, int(found.steps[0])) == (True, 0)
+    assert found.load("root")[0][0] == pytest.approx([0.0, 73.0 * 9.80665, 0.0], abs=1e-9)
+    for joint in ("SC", "AC", "ST", "GH", "hip", "knee", "ankle", "MTP"):
+        right, left = (np.concatenate([x[0] for x in found.load(f"{joint}_{side}")]) for side in "rl")
+        # a mirror turns moments about x and y
+        assert left * (1, 1, -1, -1, -1, 1) == pytest.approx(right, abs=1e-8), joint
 
 
 def test_angle_based_drivers_repeat_each_other_and_euler_based_ones_do_not(man, combing):

@@ -24,7 +24,7 @@ from musculo.absolute.mechanism import Mechanism
 from musculo.arrays import FloatArray
 from musculo.errors import InvalidInput
 from musculo.replications.drivers.driven_human import ROOT, driven_human
-from musculo.replications.drivers.human import CLAVICLE_AT_REST, RIGHT_ARM, SCAPULA_AT_REST, Axes, Human, human, turned
+from musculo.replications.drivers.human import CLAVICLE_AT_REST, RIGHT_ARM, Axes, Human, at_rest, human, turned
 from musculo.replications.drivers.relative_motion import about_axes, composed, mapped
 from musculo.spatial.rotation import to_quaternion
 
@@ -135,7 +135,8 @@ def generated(movement: ArmMovement, frames: int | None = None) -> AbsoluteAnaly
     ]
     clavicle = about_axes("yxz", turned_by)
     # of the scapula on the clavicle only the rotation about y is driven; the others say where the search begins
-    between = turned(CLAVICLE_AT_REST).T @ turned(SCAPULA_AT_REST)
+    bones = at_rest("r")
+    between = bones[0].T @ bones[1]
     protraction = about_axes("y", [angle(movement.protraction, 0.2)])
     scapula = composed(fixed(to_quaternion(between)), protraction)
     told: dict[str, Given] = {

@@ -100,10 +100,15 @@ class Human:
         return next(j for j in self.joints if j.name == name)
 
 
-# The parts that the paper analyses: of which body the motion is prescribed, and what follows it.
+# Parts, the body whose motion is prescribed first: both that the paper analyzes, and all.
 RIGHT_ARM = ("thorax", *(f"{bone}_r" for bone in ("clavicle", "scapula", "humerus", "ulna", "radius", "hand")))
 _LEG = ("femur", "patella", "tibia", "talus", "foot", "toes")
 LOWER_BODY = ("pelvis", *(f"{bone}_{side}" for side in SIDES for bone in _LEG))
+WHOLE_BODY = (
+    *LOWER_BODY,
+    *RIGHT_ARM,
+    *(name.replace("_r", "_l") for name in RIGHT_ARM[1:]),
+)
 
 
 def human(axes: Axes | None = None) -> Human:
@@ -139,7 +144,7 @@ def _mirrored(R: FloatArray, side: str) -> FloatArray:
     return R if side == "r" else flip @ R @ flip
 
 
-def _at_rest(side: str) -> tuple[FloatArray, FloatArray]:
+def at_rest(side: str) -> tuple[FloatArray, FloatArray]:
     """Orientations of clavicle and scapula in the thorax, standing."""
     return _mirrored(turned(CLAVICLE_AT_REST), side), _mirrored(turned(SCAPULA_AT_REST), side)
 
@@ -216,7 +221,7 @@ def _legs(s: Sizes) -> dict[str, RigidInertia]:
 
 def _glide(side: str) -> tuple[Vec3, Vec3]:
     """TS and AI, moved across the scapula's plane until they are on the rib cage at rest."""
-    clavicle, scapula = _at_rest("r")
+    clavicle, scapula = at_rest("r")
     joint = np.array(_STERNOCLAVICULAR) + clavicle @ np.array((0.0, 0.0, _CLAVICLE))
     center, radii = np.array(RIB_CAGE_CENTER), np.array(RIB_CAGE_RADII)
     found: list[Vec3] = []
