@@ -133,6 +133,23 @@ def test_given_orientation():
     close(turn.parameters[:, 2], np.sin(half))
     close(first[:, 2], np.cos(half) * 3 * t)
     close(second[:, 2], np.cos(half) * 3 - np.sin(half) * 9 * t**2)
+    # derivatives by time: those of the motion, up to what a spline through 200 frames misses inside
+    t = np.linspace(0.0, 1.0, 200)
+    angle, rate, second = np.sin(3 * t), 3 * np.cos(3 * t), -9 * np.sin(3 * t)
+    turn = GivenOrientation.about((1.0, 2.0, 3.0), angle, rate, second)
+    inside = slice(20, -20)
+    for sampled in (
+        GivenOrientation.about((1.0, 2.0, 3.0), angle, time=t),
+        GivenOrientation.of(turn.parameters * np.sign(np.sin(40 * t + 0.1))[:, None], time=t),
+        GivenOrientation.of(rotation_matrix(turn.parameters), time=t),
+    ):
+        assert_allclose(rotation_matrix(sampled.parameters), rotation_matrix(turn.parameters), atol=ROUNDING)
+        assert_allclose(sampled.omega[inside], turn.omega[inside], atol=1e-8)
+        assert_allclose(sampled.alpha[inside], turn.alpha[inside], atol=1e-6)
+    with pytest.raises(InvalidInput, match="both times and derivatives"):
+        GivenNumbers.of(angle, rate, time=t)
+    with pytest.raises(InvalidInput, match="matrices"):
+        GivenOrientation.of(np.ones((5, 3)))
     with pytest.raises(InvalidInput, match="of frame 0 are"):
         GivenOrientation.of(np.zeros((2, 4)))
     with pytest.raises(InvalidInput, match="omega has shape"):
