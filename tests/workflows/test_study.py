@@ -22,13 +22,15 @@ from numpy.testing import assert_allclose
 from typer.testing import CliRunner
 
 import musculo
+from musculo.analyses.trial_quantities import Cycles
 from musculo.cli.main import app
 from musculo.demo import arm_chain
 from musculo.errors import InvalidFile, InvalidInput, UnknownName
 from musculo.io.setup import MarkerTask
 from musculo.opensim_tools.trial_tasks import TrialOptions
-from musculo.study import StudyTrial, TrialStatus, collect, read_study, run_study, study_page, trial_run
-from musculo.study.study_page import distances
+from musculo.results.trial import Trial
+from musculo.study import StudyTrial, TrialStatus, collect, read_study, run_study, study_page, trial_run, trial_summary
+from musculo.study.study_page import distances, mean_and_spread
 from musculo.study.trial_run import DiskFull, run_trial
 
 STEPS = ("ik", "id", "so", "jr")
@@ -335,6 +337,41 @@ def test_curves_and_peaks(study):
     assert {name.partition("/")[0] for name in results.quantities} == {"angle", "moment", "power", "activation", "load"}
     with pytest.raises(InvalidInput, match="other trials"):
         collect(study, run_study(study, jobs=1)[1:])
+
+
+def test_each_side_has_the_cycles_of_its_own_foot(monkeypatch):
+    """Lines of slope 1: a curve begins and ends at the strikes; the other foot's cycle is not taken."""
+    time = np.linspace(0.0, 1.0, 101)
+    names = ("knee_angle_r", "knee_angle_l", "lumbar_extension")
+    trial = Trial(Path(), angles=musculo.Table(time, names, np.stack([time, 2.0 * time, 3.0 * time], axis=1)))
+
+    def ends(strikes):
+        monkeypatch.setattr(trial_summary, "gait_cycles", lambda _: Cycles(strikes, {}, {}))
+        found = trial_summary.summarize(trial)
+        assert found.quantities == tuple(f"angle/{name}" for name in names)
+        return found.cycles, [[tuple(c[[0, -1]].round(9)) for c in q if np.isfinite(c).all()] for q in found.curves]
+
+    one = [(0.1, 0.5), (0.5, 0.9)]
+    assert ends({"r": [0.1, 0.5, 0.9], "l": [0.3]}) == (True, [one, [], [(0.3, 1.5), (1.5, 2.7)]])
+    assert ends({"r": [], "l": [0.2, 0.6]}) == (True, [[], [(0.4, 1.2)], [(0.6, 1.8)]])
+    assert ends({"r": [0.4], "l": [0.2]}) == (False, [[(0.0, 1.0)], [(0.0, 2.0)], [(0.0, 3.0)]])
+
+
+def test_the_page_tells_what_is_missing_and_how_far_means_spread(study):
+    results = collect(study, run_study(study, jobs=1))
+    q = results.quantities.index("angle/elbow_flexion")
+    sided = replace(
+        results, quantities=(*results.quantities[:q], "angle/elbow_flexion_l", *results.quantities[q + 1 :])
+    )
+    assert [one.title for one in study_page(sided).checks[:2]] == [one.title for one in study_page(results).checks[:2]]
+    sided.curves[1:3, q] = np.nan
+    told = study_page(sided).checks[1]
+    assert "left foot in 2 of 4 trials" in told.text
+    assert mean_and_spread(np.array([-38.0, -38.3, -38.6])) == "-38.30 ± 0.30"
+    assert mean_and_spread(np.array([1234.0, 1334.0])) == "1284 ± 71"
+    assert mean_and_spread(np.array([0.25, 0.25])) == "0.25"
+    peaks = next(one for one in study_page(results).sections if one.title == "Peaks: joint moments")
+    assert not any("moment" in row[0] for row in peaks.tables[0].rows)
 
 
 def test_outliers_are_far_from_the_others():

@@ -9,6 +9,7 @@ import numpy as np
 from musculo import __version__
 from musculo.arrays import FloatArray
 from musculo.diagnostics.finding import Finding, Severity
+from musculo.model.named_sides import side_of
 from musculo.report import Curve, Panel, Report, Section, TextTable
 from musculo.study.collection import StudyResults
 from musculo.study.trial_run import LOG, TrialStatus
@@ -26,7 +27,10 @@ _KINDS = {
 # A curve as far from its group's mean as this many standard deviations, on average over the cycle, is an outlier.
 _FAR = 2.5
 _FEWEST = 4  # fewer trials have no spread to speak of
-_MOST_ROWS = 400  # of the table of peaks on the page; the file has all
+_MOST_ROWS = 400  # of a table on the page; the file has all
+_MOST_OUTLIERS = 30  # trials
+_MOST_NAMED = 4  # quantities of one of them
+_SIDES = {"r": "right", "l": "left"}
 
 
 def study_page(results: StudyResults) -> Report:
@@ -43,7 +47,7 @@ def study_page(results: StudyResults) -> Report:
     )
     sections = [one for one in (_failures(results), _outliers(results)) if one is not None]
     sections += _curves(results)
-    sections += [one for one in (_peaks(results), _trials(results)) if one is not None]
+    sections += [*_peaks(results), _trials(results)]
     provenance = (("musculo", __version__), ("study", results.study.source), ("results", str(results.study.folder)))
     return Report(
         f"{results.study.name}: study", _findings(results), tuple(sections), provenance=provenance, facts=facts
@@ -63,6 +67,15 @@ def _findings(results: StudyResults) -> tuple[Finding, ...]:
         found.append(
             Finding(f"in {len(partly)} of {count} trials some frames are not solved", Severity.DOUBTFUL, "Not solved")
         )
+    for side, said in _SIDES.items():
+        of_side = [q for q, name in enumerate(results.quantities) if side_of(name.partition("/")[2]) == side]
+        without = int(np.isnan(results.curves[:, of_side]).all(axis=(1, 2)).sum()) if of_side else 0
+        if without:
+            text = (
+                f"no complete gait cycle of the {said} foot in {without} of {len(results.trials)} trials, so "
+                f"nothing of that side, such as {results.quantities[of_side[0]].partition('/')[2]}, is known there"
+            )
+            found.append(Finding(text, Severity.DOUBTFUL, f"Gait cycles, {said}"))
     told = Counter(title for one in results.outcomes for light, title, _ in one.findings if light == "bad")
     for title, times in told.most_common():
         found.append(Finding(f"{title}: not good in {times} of {count} trials", Severity.DOUBTFUL, title))
@@ -81,7 +94,7 @@ def _failures(results: StudyResults) -> Section | None:
 
 def _outliers(results: StudyResults) -> Section | None:
     """Trials that are far from the others of their group and condition, the farthest first."""
-    rows: list[tuple[float, tuple[str, ...]]] = []
+    far_away: dict[str, list[tuple[float, str]]] = {}
     for places in results.groups().values():
         if len(places) < _FEWEST:
             continue
@@ -89,17 +102,21 @@ def _outliers(results: StudyResults) -> Section | None:
         for q, name in enumerate(results.quantities):
             far = distances(curves[:, q])
             for k in np.flatnonzero(far > _FAR):
-                row = (results.trials[places[k]].key, _said(name), f"{far[k]:.1f}")
-                rows.append((float(far[k]), row))
-    if not rows:
+                far_away.setdefault(results.trials[places[k]].key, []).append((float(far[k]), _said(name)))
+    if not far_away:
         return None
-    rows.sort(key=lambda one: -one[0])
+    rows = []
+    for key, found in sorted(far_away.items(), key=lambda one: -max(one[1])[0]):
+        found.sort(reverse=True)
+        more = f", and {len(found) - _MOST_NAMED} more" if len(found) > _MOST_NAMED else ""
+        what = ", ".join(f"{name} ({size:.1f})" for size, name in found[:_MOST_NAMED])
+        rows.append((key, what + more))
     text = (
-        f"Curves that are more than {_FAR:g} standard deviations of the other trials of their group from these trials' "
-        "mean, on average over the cycle. Look at them before the means."
+        f"Trials with curves that are more than {_FAR:g} standard deviations of the other trials of their group from "
+        "these trials' mean, on average over the cycle. Look at them before the means."
     )
-    more = f" {len(rows) - 60} more are not shown." if len(rows) > 60 else ""
-    table = TextTable("", ("trial", "quantity", "SDs"), tuple(row for _, row in rows[:60]), ("SDs",))
+    more = f" {len(rows) - _MOST_OUTLIERS} more trials are not shown." if len(rows) > _MOST_OUTLIERS else ""
+    table = TextTable("", ("trial", "quantities, and how many SDs away"), tuple(rows[:_MOST_OUTLIERS]))
     return Section("Outliers", text=text + more, tables=(table,))
 
 
@@ -139,9 +156,7 @@ def _curves(results: StudyResults) -> list[Section]:
                     label = f"{_group(group)} (n = {len(places)})"
                     curves.append(Curve(label, _PERCENT, of_group.mean(axis=0), "", spread, color))
             if curves:
-                panels.append(
-                    Panel(name.partition("/")[2].replace("_", " "), results.units[q], tuple(curves), across=across)
-                )
+                panels.append(Panel(_named(name), results.units[q], tuple(curves), across=across))
         if panels:
             sections.append(Section(title, tuple(panels), "Mean and standard deviation over trials."))
     return sections
@@ -151,16 +166,19 @@ def _group(group: tuple[str, str]) -> str:
     return ", ".join(part for part in group if part) or "all trials"
 
 
+def _named(quantity: str) -> str:
+    """`knee angle r` of `angle/knee_angle_r` and `moment/knee_angle_r_moment`."""
+    kind, _, name = quantity.partition("/")
+    return name.removesuffix(f"_{kind}").replace("_", " ")
+
+
 def _said(quantity: str) -> str:
     kind, _, name = quantity.partition("/")
-    return f"{name.replace('_', ' ')} {kind}"
+    return _named(quantity) + (f": {kind}" if not name.endswith("_force") else "")
 
 
-def _peaks(results: StudyResults) -> Section | None:
+def _peaks(results: StudyResults) -> list[Section]:
     """Means and SDs of the extremes, by group and condition."""
-    groups = {(p.group, p.condition): i for i, p in enumerate(results.peaks)}
-    if not groups:
-        return None
     order = list(dict.fromkeys((p.group, p.condition) for p in results.peaks))
     found: dict[str, dict[tuple[str, str], list[tuple[float, float, float]]]] = {}
     units = dict(zip(results.quantities, results.units, strict=True))
@@ -169,24 +187,37 @@ def _peaks(results: StudyResults) -> Section | None:
             found.setdefault(p.quantity, {}).setdefault((p.group, p.condition), []).append(
                 (p.minimum, p.maximum, p.range)
             )
-    rows = []
-    for name in sorted(found, key=lambda q: list(_KINDS).index(q.partition("/")[0])):
+    rows: dict[str, list[tuple[str, ...]]] = {}
+    for name in found:
         for group in order:
             values = np.array(found[name].get(group, ()))
             if len(values):
-                cells = tuple(_mean(values[:, k]) for k in range(3))
-                rows.append((_said(name), _group(group), units[name], str(len(values)), *cells))
+                cells = tuple(mean_and_spread(values[:, k]) for k in range(3))
+                row = (_named(name), _group(group), units[name], str(len(values)), *cells)
+                rows.setdefault(name.partition("/")[0], []).append(row)
     columns = ("quantity", "group", "unit", "trials", "minimum", "maximum", "range")
-    text = "Mean ± standard deviation over trials of each trial's mean over its cycles. peaks.csv has every trial."
-    shown = tuple(rows[:_MOST_ROWS])
-    if len(rows) > _MOST_ROWS:
-        text += f" {len(rows) - _MOST_ROWS} more rows are not shown."
-    return Section("Peaks", text=text, tables=(TextTable("", columns, shown, columns[3:]),))
+    sections = []
+    for kind, title in _KINDS.items():
+        shown = tuple(rows.get(kind, ())[:_MOST_ROWS])
+        if shown:
+            text = (
+                "Mean ± standard deviation over trials of each trial's mean over its cycles. peaks.csv has all trials."
+            )
+            more = len(rows[kind]) - len(shown)
+            text += f" {more} more rows are not shown." if more else ""
+            table = TextTable("", columns, shown, columns[3:])
+            sections.append(Section(f"Peaks: {title.lower()}", text=text, tables=(table,), folded=kind != "angle"))
+    return sections
 
 
-def _mean(values: FloatArray) -> str:
-    spread = f" ± {values.std(ddof=1):.3g}" if len(values) > 1 else ""
-    return f"{values.mean():.4g}{spread}"
+def mean_and_spread(values: FloatArray) -> str:
+    """`-38.15 ± 0.51`: two digits of the standard deviation, and as many decimals of the mean."""
+    mean = float(values.mean())
+    spread = float(values.std(ddof=1)) if len(values) > 1 else 0.0
+    if spread <= 1e-9 * abs(mean):
+        return f"{mean:.4g}"
+    decimals = max(1 - int(np.floor(np.log10(spread))), 0)
+    return f"{mean:.{decimals}f} ± {spread:.{decimals}f}"
 
 
 def _trials(results: StudyResults) -> Section:
@@ -200,4 +231,5 @@ def _trials(results: StudyResults) -> Section:
         for one in results.outcomes
     )
     table = TextTable("", ("trial", "how", "seconds", "not good"), tuple(rows[:_MOST_ROWS]), ("seconds",))
-    return Section("All trials", tables=(table,))
+    more = f"{len(rows) - _MOST_ROWS} more are not shown." if len(rows) > _MOST_ROWS else ""
+    return Section("All trials", text=more, tables=(table,), folded=True)

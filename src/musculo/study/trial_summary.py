@@ -25,7 +25,9 @@ class TrialSummary(NamedTuple):
     """Curves of one trial.
 
     Each quantity has as many cycles as its side has strikes less one, each from strike to strike; a quantity without
-    a side has those of the right foot. Where there are no cycles, the one curve is the whole trial.
+    a side has those of the right foot, or of the left one if the right one has none. A foot without a complete cycle
+    leaves the quantities of its side without curves: the other foot's cycle is half a cycle away. Where no foot has
+    one, the one curve is the whole trial.
     """
 
     quantities: tuple[str, ...]  # such as `angle/knee_angle_r`, or `load/hip_r` for the size of the force there
@@ -36,8 +38,9 @@ class TrialSummary(NamedTuple):
 
 def summarize(trial: Trial) -> TrialSummary:
     """Angles, moments, powers, activations and joint loads of a trial."""
-    strikes = gait_cycles(trial).strikes
+    strikes = {side: marks for side, marks in gait_cycles(trial).strikes.items() if len(marks) > 1}
     whole = not strikes
+    middle = strikes.get("r") or next(iter(strikes.values()), [])
     kinds: list[tuple[str, Table | None, dict[str, str]]] = []
     model = trial.model
     angles, units = trial.angles, {}
@@ -60,7 +63,8 @@ def summarize(trial: Trial) -> TrialSummary:
                 continue
             names.append(f"{kind}/{short}")
             shown.append(known.get(short, "") or _unit(kind, short))
-            marks = strikes.get(side_of(short) or "r") or next(iter(strikes.values()), [])
+            side = side_of(short)
+            marks = strikes.get(side, []) if side else middle
             rows.append(_cycles(table.time, table.values[:, k], marks, whole))
     most = max((len(row) for row in rows), default=0)
     curves = np.full((len(rows), most, POINTS), np.nan)
