@@ -1,11 +1,13 @@
 """IPOPT behind our interface: stated optima, and what it says of programs without a solution."""
 
 import signal
+import time
 
 import numpy as np
 import pytest
 
 from musculo.errors import InvalidInput
+from musculo.trajectory.solvers import told_progress
 from musculo.trajectory.solvers.ipopt import solve
 from musculo.trajectory.solvers.outcome import SolverStatus
 from support.small_programs import HOCK_SCHITTKOWSKI, SmallProgram
@@ -156,3 +158,37 @@ def test_outcome_has_labels():
     data = found.to_xarray()
     assert float(data["x"].sel(variable="x[1]")) == pytest.approx(1)
     assert "solved" in repr(found)
+
+
+def test_a_time_limit_ends_a_search_where_it_is():
+    def slow(x):
+        time.sleep(0.02)
+        return x[0] + x[1]
+
+    program = SmallProgram(**{**CIRCLE, "f": slow}, rows=[(1, 1), (5, 5)])
+    found = solve(program, [0.3, 0.4], time_limit=0.05, max_iterations=1000)
+    assert found.status == SolverStatus.ITERATIONS
+    assert found.iterations < 100
+    with pytest.raises(InvalidInput, match="time_limit is 0"):
+        solve(program, [0.3, 0.4], time_limit=0)
+
+
+def test_progress_is_told_where_it_is_asked_for(monkeypatch, capsys):
+    """Lines on stderr with True; otherwise none where stderr is no terminal; a line that goes away where it is one."""
+    program = SmallProgram(**CIRCLE, rows=[(1, 1), (0, 5)])
+    solve(program, [0.3, 0.4], progress=True)
+    assert capsys.readouterr().err == ""  # short searches are not worth a line
+    monkeypatch.setattr(told_progress, "_AFTER", -1.0)
+    solve(program, [0.3, 0.4], progress=True)
+    assert "iteration 0: objective" in capsys.readouterr().err
+    for quiet in (None, False):
+        solve(program, [0.3, 0.4], progress=quiet)
+        assert capsys.readouterr().err == ""
+    monkeypatch.setattr(told_progress, "is_terminal", lambda: True)
+    monkeypatch.setattr(told_progress, "is_quiet", lambda: False)
+    solve(program, [0.3, 0.4])
+    shown = capsys.readouterr().err
+    assert "iteration 0: objective" in shown
+    assert shown.endswith("\r")
+    assert not shown.rstrip("\r").split("\r")[-1].strip()
+    assert solve(program, [0.3, 0.4], progress=lambda at: at.iteration < 2).status == SolverStatus.STOPPED

@@ -225,3 +225,44 @@ def test_control_points_keep_limits_at_all_times_and_zeros():
     assert_allclose(program.upper[points], [0.0] * 5 + [2.0] * 3 + [1.0])
     with pytest.raises(UnknownName, match="no coordinate 'y'"):
         slide().program(BSplines(9, zero={"y": (0.0, 0.3)}))
+
+
+def test_a_failed_search_says_what_is_violated_when():
+    """A mass that cannot get there in time: one line for each name, the worst first, with times of nodes."""
+    hurry = Problem(
+        (
+            Coordinate("x", (-1, 2), (-5, 5), initial=0, final=1, initial_speed=0, final_speed=0),
+            Control("force", (-1, 1)),
+        ),
+        duration=1.0,
+        dynamics=Formula(lambda force: force, "force", "x/acceleration"),
+        goals=Effort("force"),
+    )
+    found = hurry.solve(HermiteSimpson(10), max_iterations=60)
+    assert not found.solved
+    lines = found.explain().splitlines()
+    assert "violated by more than" in lines[1]
+    worst = found.violations()[0]
+    k = int(worst.name.split("[")[1].rstrip("]"))
+    time = found.program.discretization.fractions[k]
+    assert lines[2].startswith(f"  {worst.name.split('[')[0]} at {time:.4g} s is ")
+    names = [line.split(" at ")[0] for line in lines[2:] if " is " in line]
+    assert len(names) == len(set(names))
+    assert "[" not in "".join(lines[2:])
+
+
+def test_goals_of_one_kind_have_names_of_their_own():
+    problem = pendulum(goals=(Effort("moment", 0.1), Effort("heat"), Effort("heat", 2.0, name="heat")))
+    program = problem.program(HermiteSimpson(3))
+    x = np.random.default_rng(3).uniform(0.5, 1.5, len(program.variable_names))
+    parts = program.goal_values(x)
+    assert list(parts) == ["effort", "effort 2", "heat"]
+    assert parts["heat"] == pytest.approx(2.0 * parts["effort 2"])
+
+
+def test_any_function_of_the_variables_can_be_evaluated_afterwards():
+    motion = pendulum(explicit=True).solve(HermiteSimpson(3), max_iterations=3)
+    square = Formula(lambda q, t: q * q + t, ("swing/value", "time"), "square")
+    assert_allclose(motion.evaluate(square)["square"], motion["swing/value"] ** 2 + motion.time)
+    with pytest.raises(UnknownName, match="swng/value"):
+        motion.evaluate(Formula(lambda q: q, "swng/value", "y"))

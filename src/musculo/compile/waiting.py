@@ -104,10 +104,13 @@ _width = 0  # of what stands in the terminal now
 
 def show(progress: Progress | None) -> None:
     """A bar in the last line of a terminal, in place of the one before; None: take it away."""
+    overwrite("" if progress is None else _line(progress, _columns() - 1))
+
+
+def overwrite(text: str) -> None:
+    """The last line of a terminal, in place of the one before; nothing takes it away."""
     global _width
-    text = ""
-    if progress is not None:
-        text = _line(progress, _columns() - 1)
+    text = text[: _columns() - 1]
     if text or _width:
         with contextlib.suppress(OSError, ValueError):
             sys.stderr.write(f"\r{text}{' ' * (_width - len(text))}" + ("" if text else "\r"))

@@ -218,7 +218,8 @@ class PredictedMotion(Result):
         Args:
             count: how many of each to list at most.
         """
-        return self.solver.explain(count)
+        fractions = self.program.discretization.fractions
+        return self.solver.explain(count, lambda k: float(self.time[0] + self.duration * fractions[k]))
 
     def write(self, path: str | Path) -> None:
         """An OpenSim storage file (`.sto`) of variables and outputs at the nodes.

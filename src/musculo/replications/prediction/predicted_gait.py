@@ -19,7 +19,7 @@ from musculo.replications.prediction.skeleton import Root, mirror_of, skeleton
 from musculo.replications.study import Plot, Quantity, Row, Settings, Study, judged
 from musculo.results.table import Table
 from musculo.trajectory.predicted_motion import PredictedMotion
-from musculo.trajectory.solvers.ipopt import Progress
+from musculo.trajectory.solvers.told_progress import Progress
 from musculo.trajectory.transcription.bspline_motion import BSplines
 
 SOURCE = "Barman 2020, Recursive Newton-Euler dynamics and sensitivity analysis, chapter V"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
@@ -19,8 +19,9 @@ from musculo.results.table import Table
 from musculo.trajectory.muscles.inverse_program import Effort, InverseProgram, KnownMotion
 from musculo.trajectory.muscles.known_motion import known_motion, mesh_nodes, motion_at
 from musculo.trajectory.muscles.muscle_nodes import SmoothMuscles, TendonChoice
-from musculo.trajectory.solvers.ipopt import Progress, solve
+from musculo.trajectory.solvers.ipopt import solve
 from musculo.trajectory.solvers.outcome import SolverOutcome, SolverStatus
+from musculo.trajectory.solvers.told_progress import Tell
 
 # The start of the search: weak muscles at rest.
 _START_ACTIVATION = 0.1
@@ -95,7 +96,7 @@ def muscle_inverse(
     max_iterations: int = 500,
     like: Like | None = None,
     threads: int | None = None,
-    progress: Callable[[Progress], bool | None] | None = None,
+    progress: Tell = None,
     options: Mapping[str, str | float | int] | None = None,
 ) -> MuscleInverse:
     """The excitations of least effort that make a recorded motion, activation dynamics and elastic tendons included.

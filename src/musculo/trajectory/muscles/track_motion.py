@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from fnmatch import fnmatchcase
 from typing import Any, NamedTuple
 
@@ -24,7 +24,7 @@ from musculo.trajectory.predicted_motion import PredictedMotion
 from musculo.trajectory.problem.constraints import Constraint, Periodic
 from musculo.trajectory.problem.goals import Goal, Integral, Tracking
 from musculo.trajectory.problem.problem import Problem
-from musculo.trajectory.solvers.ipopt import Progress
+from musculo.trajectory.solvers.told_progress import Tell
 from musculo.trajectory.transcription.mesh import Transcription
 from musculo.trajectory.transcription.schemes import HermiteSimpson
 
@@ -134,7 +134,7 @@ def track_motion(
     max_iterations: int = 500,
     like: Like | None = None,
     threads: int | None = None,
-    progress: Callable[[Progress], bool | None] | None = None,
+    progress: Tell = None,
     options: Mapping[str, str | float | int] | None = None,
 ) -> PredictedMotion:
     """The motion of a model with muscles (or torques alone) that follows a recording best, with little effort.

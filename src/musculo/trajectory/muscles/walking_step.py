@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -22,7 +22,7 @@ from musculo.trajectory.predicted_motion import PredictedMotion
 from musculo.trajectory.problem.constraints import At, Constraint, Periodic
 from musculo.trajectory.problem.goals import Goal, Integral, Tracking
 from musculo.trajectory.problem.problem import Problem
-from musculo.trajectory.solvers.ipopt import Progress
+from musculo.trajectory.solvers.told_progress import Tell
 from musculo.trajectory.transcription.mesh import Transcription
 
 # How soft the ground is, and how dear forces from nowhere are beside their last weight, in turn: a recording sinks into
@@ -79,7 +79,7 @@ def track_step(
     tolerance: float = 1e-4,
     max_iterations: int = 300,
     threads: int | None = None,
-    progress: Callable[[Progress], bool | None] | None = None,
+    progress: Tell = None,
 ) -> PredictedMotion:
     """A step that follows a recording from heel strike to the other heel strike; ground pushes through contacts.
 
@@ -146,7 +146,7 @@ def predict_step(
     tolerance: float = 1e-4,
     max_iterations: int = 500,
     threads: int | None = None,
-    progress: Callable[[Progress], bool | None] | None = None,
+    progress: Tell = None,
 ) -> PredictedMotion:
     """A step at a given mean speed with least effort: motion, excitations, duration and ground reactions are found.
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -15,7 +15,8 @@ from musculo.trajectory.problem.constraints import Constraint, Throughout, limit
 from musculo.trajectory.problem.goals import Goal
 from musculo.trajectory.problem.guess import Guess, guessed
 from musculo.trajectory.problem.variables import Limits, Variable, limits_of, signals_of
-from musculo.trajectory.solvers.ipopt import Progress, solve
+from musculo.trajectory.solvers.ipopt import solve
+from musculo.trajectory.solvers.told_progress import Tell
 from musculo.trajectory.transcription.discretization import Discretization
 from musculo.trajectory.transcription.mesh import Transcription
 from musculo.trajectory.transcription.node_program import NodeProgram
@@ -86,7 +87,8 @@ class Problem:
         max_iterations: int = 1000,
         linear_solver: str = "auto",
         exact_hessian: bool | None = None,
-        progress: Callable[[Progress], bool | None] | None = None,
+        time_limit: float | None = None,
+        progress: Tell = None,
         options: Mapping[str, str | float | int] | None = None,
     ) -> PredictedMotion:
         """The motion.
@@ -95,9 +97,14 @@ class Problem:
             transcription: how the motion is written in numbers: `Trapezoidal(50)`, `BSplines(12)` and so on.
             guess: where the search starts: another motion (on any mesh), a table, or numbers or series by names of
                 variables. What it does not say, and all by default, goes straight from the start's limits to the end's.
-            tolerance, max_iterations, linear_solver, exact_hessian, progress, options: as
-                `trajectory.solvers.ipopt.solve` has them. The Hessian is exact by default where every function has
-                one.
+            tolerance: of optimality (scaled) and of constraints (as they are).
+            max_iterations, time_limit: iterations, and seconds on the clock, after which the search stops where it is.
+                So does Ctrl-C. The motion then has the status ITERATIONS or STOPPED.
+            linear_solver: `multifrontal` (ours), `mumps` or `spral`; `auto` chooses.
+            exact_hessian: by default where every function has second derivatives.
+            progress: a function that is called after each iteration; False stops the search. True writes lines on
+                stderr, False nothing; by default a search of more than two seconds shows one line in a terminal.
+            options: of IPOPT, by its names.
         """
         program = self.program(transcription)
         d = program.discretization
@@ -119,6 +126,7 @@ class Problem:
             linear_solver=linear_solver,
             exact_hessian=exact_hessian,
             warm_start=warm,
+            time_limit=time_limit,
             progress=progress,
             options=chosen,
         )

@@ -15,7 +15,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -29,6 +29,7 @@ from musculo.trajectory.solvers.ipopt_library import ipopt
 from musculo.trajectory.solvers.nonlinear_program import NonlinearProgram, Scaling
 from musculo.trajectory.solvers.outcome import SolverOutcome, SolverStatus, SolverTimes
 from musculo.trajectory.solvers.program_check import checked_start
+from musculo.trajectory.solvers.told_progress import Progress, Tell, Told
 
 # ApplicationReturnStatus of IPOPT.
 _STATUSES = {
@@ -59,20 +60,6 @@ _OF_LINEAR_SOLVERS: dict[str, dict[str, str | float | int]] = {
 _WARM_PUSH = 1e-8
 
 
-class Progress(NamedTuple):
-    """One iteration."""
-
-    iteration: int
-    objective: float
-    violation: float  # largest, scaled as IPOPT scales
-    dual_infeasibility: float
-    barrier: float
-    step: float  # largest change of a variable
-    regularization: float
-    step_length: float  # the fraction of the step that is taken
-    restoring: bool  # whether it searches for smaller violations alone
-
-
 def solve(
     program: NonlinearProgram,
     start: ArrayLike,
@@ -82,7 +69,8 @@ def solve(
     linear_solver: str = "auto",
     exact_hessian: bool | None = None,
     warm_start: SolverOutcome | None = None,
-    progress: Callable[[Progress], bool | None] | None = None,
+    time_limit: float | None = None,
+    progress: Tell = None,
     options: Mapping[str, str | float | int] | None = None,
 ) -> SolverOutcome:
     """The solution of a nonlinear program from a start, by IPOPT.
@@ -99,7 +87,9 @@ def solve(
         exact_hessian: whether to use the program's Hessian, by default where it has one; else it is approximated
             (L-BFGS).
         warm_start: an outcome whose multipliers and barrier the search starts from.
-        progress: called after each iteration; False stops the search.
+        time_limit: on the clock, after which the search stops [s].
+        progress: a function that is called after each iteration; False stops the search. True writes lines on stderr,
+            False nothing; by default a search of more than two seconds shows one line in a terminal.
         options: of IPOPT, by its names, over those chosen here.
     """
     x = checked_start(program, start)
@@ -121,24 +111,30 @@ def solve(
         "print_timing_statistics": "yes",
     }
     chosen |= _OF_LINEAR_SOLVERS.get(linear_solver, {})
+    if time_limit is not None:
+        if not time_limit > 0.0:
+            raise InvalidInput(f"time_limit is {time_limit!r}; give seconds above zero, or None for no limit")
+        chosen["max_wall_time"] = float(time_limit)
     if warm_start is not None:
         pushes = ("bound_push", "bound_frac", "slack_bound_push", "slack_bound_frac", "mult_bound_push")
         chosen |= {"warm_start_init_point": "yes", "mu_init": max(warm_start.barrier, tolerance / 10)}
         chosen |= {f"warm_start_{name}": _WARM_PUSH for name in pushes}
-    run = _Run(program, exact, progress)
-    with tempfile.TemporaryDirectory() as folder, _interruptible(run):
-        return run.solve(x, chosen | dict(options or {}), warm_start, tolerance, Path(folder))
+    told = Told(progress)
+    run = _Run(program, exact, told)
+    try:
+        with tempfile.TemporaryDirectory() as folder, _interruptible(run):
+            return run.solve(x, chosen | dict(options or {}), warm_start, tolerance, Path(folder))
+    finally:
+        told.end()
 
 
 class _Run:
     """One call of IPOPT: the callbacks, and what they learn."""
 
-    def __init__(
-        self, program: NonlinearProgram, exact: bool, progress: Callable[[Progress], bool | None] | None
-    ) -> None:
+    def __init__(self, program: NonlinearProgram, exact: bool, told: Told) -> None:
         self.program = program
         self.exact = exact
-        self.progress = progress
+        self.told = told
         self.evaluations = Evaluations(program)
         self.raised: BaseException | None = None
         self.stop = False
@@ -301,7 +297,7 @@ class _Run:
             )
 
             def call() -> None:
-                if self.progress is not None and self.progress(self.last) is False:
+                if not self.told(self.last):
                     self.stop = True
 
             return guarded(call) and not self.stop

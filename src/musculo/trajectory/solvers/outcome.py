@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from enum import IntEnum
 from typing import ClassVar, NamedTuple
@@ -17,6 +17,8 @@ from musculo.results.result_base import Result, Series
 ACTIVE_MULTIPLIER = 1e-6
 # A variable this close to its bound, as a fraction of the larger of 1 and the bound, touches it.
 ACTIVE_DISTANCE = 1e-5
+# So many spans of time are listed, of more the first instant and the last.
+_SPANS = 4
 
 
 class SolverStatus(IntEnum):
@@ -186,17 +188,18 @@ class SolverOutcome(Result):
                 found += [ActiveBound(names[k], side, float(limit[k]), float(multiplier[k])) for k in _where(active)]
         return sorted(found, key=lambda one: -one.multiplier)
 
-    def explain(self, count: int = 8) -> str:
+    def explain(self, count: int = 8, when: Callable[[int], float] | None = None) -> str:
         """How the search ended, which constraints are violated where, and which bounds are active, by name.
 
         Args:
             count: how many violations and groups of bounds to list at most.
+            when: the time of a node, by its number, where names end with such numbers.
         """
-        lines = [f"{_IN_WORDS[self.status]} after {self.iterations} iterations: objective {self.objective:.8g}."]
+        lines = [f"{_IN_WORDS[self.status]} ({self.iterations} iterations, objective {self.objective:.8g})."]
         violated = self.violations()
         if violated:
             lines.append(f"{len(violated)} constraints are violated by more than {self.tolerance:g}, most of all:")
-            lines += [f"  {one}" for one in violated[:count]]
+            lines += _violated(violated, count, when)
         else:
             lines.append(f"No constraint is violated by more than {max(self.largest_violation, self.tolerance):.2g}.")
         active = self.active_bounds()
@@ -207,7 +210,8 @@ class SolverOutcome(Result):
                 groups.setdefault((base, one.side), []).append(place)
             lines.append(f"{len(active)} bounds are active, the strongest first:")
             lines += [
-                f"  {side} bound of {base}{_places(places)}" for (base, side), places in list(groups.items())[:count]
+                f"  {side} bound of {base}{_places(places, when if _at_node(base) else None)}"
+                for (base, side), places in list(groups.items())[:count]
             ]
             if len(groups) > count:
                 lines.append(f"  and {len(groups) - count} more groups")
@@ -249,7 +253,38 @@ def _base_and_place(name: str) -> tuple[str, str]:
     return (found[1], found[2]) if found else (name, "")
 
 
-def _places(places: list[str]) -> str:
+def _at_node(base: str) -> bool:
+    """Whether numbers after a name are those of nodes, and not of control points."""
+    return not base.endswith("/point")
+
+
+def _with_time(name: str, when: Callable[[int], float] | None) -> str:
+    """`knee/moment at 0.3 s` for `knee/moment[3]`."""
+    base, place = _base_and_place(name)
+    if when is None or not place.isdigit() or not _at_node(base):
+        return name
+    return f"{base} at {when(int(place)):.4g} s"
+
+
+def _violated(found: Sequence[Violation], count: int, when: Callable[[int], float] | None) -> list[str]:
+    """The worst of each name, and where else it is violated."""
+    groups: dict[str, list[Violation]] = {}
+    for one in found:
+        groups.setdefault(_base_and_place(one.name)[0], []).append(one)
+    lines = []
+    for base, group in list(groups.items())[:count]:
+        worst = group[0]
+        line = f"  {worst._replace(name=_with_time(worst.name, when))}"
+        if len(group) > 1:
+            places = [_base_and_place(one.name)[1] for one in group]
+            line += f"; {len(group)} in all,{_places(places, when if _at_node(base) else None)}"
+        lines.append(line)
+    if len(groups) > count:
+        lines.append(f"  and {len(groups) - count} more names")
+    return lines
+
+
+def _places(places: list[str], when: Callable[[int], float] | None = None) -> str:
     known = [one for one in places if one]
     if not known:
         return ""
@@ -261,5 +296,10 @@ def _places(places: list[str]) -> str:
             spans[-1][1] = one
         else:
             spans.append([one, one])
+    if when is not None:
+        if len(spans) > _SPANS:
+            return f" at nodes from {when(spans[0][0]):.4g} to {when(spans[-1][1]):.4g} s"
+        told = [f"at {when(a):.4g}" if a == b else f"from {when(a):.4g} to {when(b):.4g}" for a, b in spans]
+        return f" {', '.join(told)} s"
     shown = [f"{a}" if a == b else f"{a}-{b}" for a, b in spans]
     return f"[{', '.join(shown[:6])}{', ...' if len(shown) > 6 else ''}]"
