@@ -7,7 +7,7 @@ import pytest
 from numpy.testing import assert_allclose
 
 from musculo import muscle_equilibrium, muscle_force
-from musculo.kernels.hill.muscle_node import (
+from musculo.kernels.tracking.muscle_node import (
     Node,
     node_activations,
     node_excitations,

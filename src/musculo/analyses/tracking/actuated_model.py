@@ -17,7 +17,7 @@ from musculo.embedding.embedding import embedding_of
 from musculo.embedding.speed_rates import turning_joints
 from musculo.errors import Unsupported
 from musculo.forces.acting_data import acting_data
-from musculo.kernels.integrate.actuated_tree import ActuatedTree
+from musculo.kernels.tracking.actuated_tree import ActuatedTree
 from musculo.model.model import Model
 from musculo.model.path_force import ClutchedPathSpring
 from musculo.results.external_loads import ExternalLoads

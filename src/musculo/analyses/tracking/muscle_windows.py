@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from musculo.arrays import FloatArray
-from musculo.kernels.hill.muscle_window import Window, window_excitations, window_states
+from musculo.kernels.tracking.muscle_window import Window, window_excitations, window_states
 from musculo.like import Method
 from musculo.model.model import Model
 from musculo.muscle.fibers.compile_muscles import compiled_muscles

@@ -15,7 +15,7 @@ from musculo.analyses.tracking.muscle_controller import Controller
 from musculo.analyses.tracking.muscle_windows import MuscleStates, paths_through
 from musculo.arrays import FloatArray
 from musculo.errors import InvalidInput
-from musculo.kernels.hill.muscle_node import (
+from musculo.kernels.tracking.muscle_node import (
     Node,
     node_activations,
     node_excitations,
@@ -98,7 +98,7 @@ def nodewise_muscle_control(
     where q, u and udot are those of the motion. a(F) is the activation that would carry the force in equilibrium, as
     in static optimization with elastic tendons. The force is reached by an implicit step of fiber and tendon from the
     last node, and F(a_min), F(a_max) are what that gives under the activations that excitations within their bounds
-    lead to (`musculo.kernels.hill.muscle_node`). The excitation of a step follows from its two activations.
+    lead to (`musculo.kernels.tracking.muscle_node`). The excitation of a step follows from its two activations.
 
     (The activation of the step itself is no measure of effort: in a short one it moves the force little, so that
     forces would go to actuators that act at once.)

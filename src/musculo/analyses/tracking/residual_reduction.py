@@ -22,7 +22,7 @@ from musculo.arrays import FloatArray, IntArray
 from musculo.embedding.embedding import embedding_of
 from musculo.errors import InvalidInput, SingularSystem
 from musculo.io.controls.control_limits import ControlLimits
-from musculo.kernels.integrate.tracked_motion import (
+from musculo.kernels.tracking.tracked_motion import (
     FINISHED,
     FIRST_AIM,
     SINGULAR,

@@ -1,1 +1,1 @@
-"""Muscles: curves, activation, fibre and tendon in equilibrium, forces."""
+"""Muscles: curves, activation, fiber and tendon in equilibrium, forces."""

@@ -17,7 +17,7 @@ from musculo.errors import InvalidInput, UnknownName, Unsupported
 from musculo.functions.elementary_functions import Constant
 from musculo.functions.function import Function
 from musculo.functions.function_table import compile_functions
-from musculo.kernels.integrate.tracking_torque import TrackedTree, torque_room, tracking_torque
+from musculo.kernels.tracking.tracking_torque import TrackedTree, torque_room, tracking_torque
 from musculo.model.model import Model
 from musculo.simulation.forces.kernel_force import KernelForce
 

@@ -9,14 +9,14 @@ import numpy as np
 from musculo.arrays import FloatArray, IntArray
 from musculo.kernels.compiler.parts import apart, driver, kernel, room
 from musculo.kernels.constraints.coupler_frames import frame_of_rules
-from musculo.kernels.integrate.actuated_tree import (
+from musculo.kernels.scalar.bounded_squares import SquaresRoom, bounded_squares, squares_room
+from musculo.kernels.tracking.actuated_tree import (
     ActuatedRoom,
     acceleration_map,
     accelerations_of_state,
     actuated_room,
     put_actuated_state,
 )
-from musculo.kernels.scalar.bounded_squares import SquaresRoom, bounded_squares, squares_room
 
 # How runs end: with all nodes; at a state whose mass matrix is singular, or is no number; where the search for forces
 # did not end.
