@@ -74,6 +74,7 @@ def test_a_functional_center_is_exact():
     assert_allclose(functional_joint_center(CENTER + thigh @ THIGH[0]).center, CENTER, atol=1e-11)
 
 
+@pytest.mark.filterwarnings("ignore:the markers move")
 def test_noise_is_corrected_and_its_effect_is_stated():
     """Many noisy trials: their mean is the center, nearer than without the correction; they vary as stated."""
     errors = {True: [], False: []}
@@ -108,6 +109,15 @@ def test_a_hinge_has_no_center(noise):
         found = functional_joint_center(moving)
     assert not found.determined
     assert_allclose(found.center[:2], CENTER[:2], atol=1e-11 + 10 * noise)
+
+
+def test_small_movements_are_doubted():
+    """A center from movements that skin makes by itself, such as those of a walk about most axes of the hip."""
+    moving, fixed, path = recorded(most=0.05)
+    with pytest.warns(MusculoWarning, match="skin moves as much"):
+        found = functional_joint_center(moving, fixed)
+    assert found.determined
+    assert_allclose(found.path, path, atol=1e-9)
 
 
 def test_predicted_hips():

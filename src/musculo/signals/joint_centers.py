@@ -12,6 +12,8 @@ from musculo.errors import InvalidInput, warn
 
 # The markers' spread in the weakest direction must exceed their noise by this factor. Of a hinge it is about 1.
 _LEAST_SPREAD = 3.0
+# Skin of a thigh moves by 10 to 30 mm on its bone (Leardini et al. 2005, Gait & Posture 21:212) [m].
+_SKIN = 0.01
 _MOST_ROUNDS = 50
 # A cluster thinner than this part of its length does not show how it turns about its own axis.
 _THIN = 1e-3
@@ -134,6 +136,12 @@ def functional_joint_center(
             f"the joint center is not determined along ({along}): the markers move by {1e3 * spread:.2g} mm in that "
             f"direction, with {1e3 * noise:.2g} mm of noise; a joint that turns about one axis has no center, so "
             "move it about several"
+        )
+    elif spread < _SKIN:
+        warn(
+            f"the markers move by {1e3 * spread:.2g} mm in the direction in which they move least; skin moves as much "
+            "by itself, so the joint center may be off by more than its standard error says; move the joint further, "
+            "about several axes (a walk is not enough for a hip)"
         )
     error = _standard_error(y, m)
     path = np.broadcast_to(m, (len(y), 3)).copy() if poses is None else poses.carry(m)
