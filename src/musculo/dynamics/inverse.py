@@ -203,7 +203,7 @@ def transmitted_loads(
     force, moment, point = (np.empty((frames, joints, 3)) for _ in range(3))
     tau, places = np.empty_like(U), np.empty((frames, PLACE_ROWS * n))
     given = np.ascontiguousarray(wrenches) if wrenches is not None else _NO_WRENCH
-    outboard = model.derived("outboard joint frames", lambda: _outboard(model))
+    outboard = outboard_frames(model)
     flat = [x.reshape(frames, -1) for x in (force, moment, point)]
     found = TransmittedFrames(tau, flat[0], flat[1], flat[2], places)
     tree = c.tree if inertia is None else c.tree._replace(inertia=inertia)
@@ -212,6 +212,11 @@ def transmitted_loads(
     rows = places.reshape(frames, n, PLACE_ROWS)
     R, p = rows[:, :, :9].reshape(frames, n, 3, 3), rows[:, :, 9:]
     return TransmittedLoads(force, moment, point, tau, R, p)
+
+
+def outboard_frames(model: Model) -> OutboardFrames:
+    """Where each joint of a model ends, in the nodes of compiled(model, merged=False); looked for once."""
+    return model.derived("outboard joint frames", lambda: _outboard(model))
 
 
 def _outboard(model: Model) -> OutboardFrames:

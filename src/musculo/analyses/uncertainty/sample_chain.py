@@ -63,7 +63,7 @@ _NO_WRENCH = np.zeros((0, 6))
 # A quintic spline passes through no fewer frames.
 _FEWEST = 6
 # Error of coordinates that the search for poses may leave, as `nearest_pose` has it [rad, m]; as in `fit_poses`.
-_TOLERANCE = 0.1 * 1e-9**0.5
+TOLERANCE = 0.1 * 1e-9**0.5
 
 
 # What each step gives: by name, and after which step it is known.
@@ -249,7 +249,7 @@ class SampleChain:
         )
         t = self.tables
         model = (self.c.tree, self.c.table, t.couplings, t.table, targets)
-        fit_from_starts(model, self.unknowns, self.recorded, _TOLERANCE, MOST_ITERATIONS, found, 0, frames)
+        fit_from_starts(model, self.unknowns, self.recorded, TOLERANCE, MOST_ITERATIONS, found, 0, frames)
         return found.q, found.status != CONVERGED
 
     def motion(self, q: FloatArray) -> Motion:

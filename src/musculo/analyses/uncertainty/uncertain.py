@@ -9,11 +9,12 @@ import numpy as np
 from musculo.analyses.static_optimization.least_effort import check_power
 from musculo.analyses.static_optimization.reserves import Reserves
 from musculo.analyses.uncertainty.inputs import Step, UncertainInput
-from musculo.analyses.uncertainty.sample_chain import OUTPUTS, ChainOptions, SampleChain
+from musculo.analyses.uncertainty.sample_chain import OUTPUTS, ChainOptions, SampleChain, Sampled
 from musculo.analyses.uncertainty.sampling import Progress, SampleStore, draw, family_size, run_samples
 from musculo.analyses.uncertainty.spread import spread_of
 from musculo.analyses.uncertainty.uncertain_outputs import SampleStatus, Uncertainty
 from musculo.arrays import FloatArray
+from musculo.dynamics.inverse import Device, on_gpu
 from musculo.dynamics.loads.external import ExternalLoad
 from musculo.dynamics.loads.load_choice import Choice
 from musculo.errors import InvalidInput, UnknownName
@@ -51,6 +52,7 @@ def uncertainty(
     like: Like | None = None,
     wrapping: Wrapping | None = None,
     threads: int | None = None,
+    device: Device = "cpu",
     progress: Progress | None = None,
 ) -> Uncertainty:
     """Monte Carlo of a whole trial: inverse kinematics, moments, muscle geometry, static optimization, joint loads.
@@ -87,12 +89,16 @@ def uncertainty(
         joints, on, frame: which loads, as in `joint_loads`.
         like, wrapping: "opensim" for OpenSim's muscle paths.
         threads: how many at once; all cores by default.
+        device: "cpu", or "gpu", where everything from markers to joint loads stays on the device; the same but for
+            rounding. The first call compiles, once for a machine.
         progress: called now and then with the numbers of samples done and of all.
 
     Raises:
         InvalidInput, UnknownName: numbers or names that do not fit.
-        Unsupported: closed loops, or forces along paths that are no muscles.
+        Unsupported: closed loops, or forces along paths that are no muscles; on the GPU what it does not know.
+        NoDevice: device="gpu" where there is none.
     """
+    gpu = on_gpu(device)
     groups = (inputs,) if isinstance(inputs, UncertainInput) else tuple(inputs)
     _check(groups, samples, seed, percentiles, threads)
     chosen = _chosen(outputs)
@@ -107,9 +113,17 @@ def uncertainty(
             raise InvalidInput(f"{one!r}: the trial has nothing of that kind; leave it out")
     nominal = chain.nominal(chosen)
     store = SampleStore(samples, nominal)
-    errors = run_samples(
-        lambda k: chain.run(draw(groups, chain.varied, seed, k), chosen), store, samples, threads, progress
-    )
+    errors: list[str] = []
+    if gpu:
+        from musculo.analyses.uncertainty.chain_on_gpu import GpuChain
+
+        GpuChain(chain, [draw(groups, chain.varied, seed, k) for k in range(samples)]).run(store, progress)
+    else:
+
+        def sampled(k: int) -> Sampled:
+            return chain.run(draw(groups, chain.varied, seed, k), chosen)
+
+        errors = run_samples(sampled, store, samples, threads, progress)
     spread = spread_of(store.values, tuple(percentiles), len(groups), threads)
     counts = store.failed.sum(axis=1)
     status = np.where(counts == 0, SampleStatus.DONE, SampleStatus.INCOMPLETE).astype(np.int64)

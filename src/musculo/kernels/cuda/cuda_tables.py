@@ -41,6 +41,14 @@ def table_on_device(named: Any) -> DeviceTable:
     return DeviceTable(cuda.to_device(np.array(words, dtype=np.int64)), tuple(arrays))
 
 
+def table_in_place(named: Any) -> DeviceTable:
+    """A named tuple of arrays that are on the device already, for kernels that look at it through `view`."""
+    if simulated():
+        return DeviceTable(named, tuple(named))
+    words = [word for array in named for word in (array.device_ctypes_pointer.value or 0, *array.shape)]
+    return DeviceTable(cuda_module().to_device(np.array(words, dtype=np.int64)), tuple(named))
+
+
 @cache
 def view(layout: Layout) -> Any:
     """The device function that makes what kernels read like a named tuple of the words of one."""

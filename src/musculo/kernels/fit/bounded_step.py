@@ -5,9 +5,8 @@
 
 from __future__ import annotations
 
+import math
 from typing import NamedTuple
-
-import numpy as np
 
 from musculo.arrays import FloatArray, IntArray
 from musculo.kernels.compiler.parts import kernel
@@ -53,7 +52,7 @@ def _factor(unknowns, space, damping, lane):
         own = space.hessian[unknowns.speed[k] * n_u + unknowns.speed[k], lane]
         if held[k, lane] == FREE and not pivot > _SMALLEST_PIVOT * abs(own):
             return False
-        root = np.sqrt(pivot)
+        root = math.sqrt(pivot)
         F[k * n + k, lane] = root
         for i in range(k):
             F[k * n + i, lane] /= root
@@ -158,7 +157,7 @@ def move(unknowns, q, space, length, trial, lane):
             y - z * a + w * b + x * c,
             z + y * a - x * b + w * c,
         )
-        size = np.sqrt(w * w + x * x + y * y + z * z)
+        size = math.sqrt(w * w + x * x + y * y + z * z)
         trial[rows[0], lane], trial[rows[1], lane] = w / size, x / size
         trial[rows[2], lane], trial[rows[3], lane] = y / size, z / size
 

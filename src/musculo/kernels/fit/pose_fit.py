@@ -16,6 +16,7 @@ so that Newton's Hessian costs what Gauss and Newton's does. Sensors go into the
 
 from __future__ import annotations
 
+import math
 from typing import NamedTuple
 
 import numpy as np
@@ -174,12 +175,12 @@ def fit(model, recorded, q, space, misfit, lane):
             S[i * SUM_ROWS + m, lane] = 0.0
     total = 0.0
     for m in range(targets.node.size):
-        if not np.isnan(markers[3 * m, lane]):
+        if not math.isnan(markers[3 * m, lane]):
             total += targets.weight[m]
     share = 1.0 / total if total > 0.0 else 0.0
     cost = 0.0
     for m in range(targets.node.size):
-        if np.isnan(markers[3 * m, lane]):
+        if math.isnan(markers[3 * m, lane]):
             errors[m, lane] = np.nan
             continue
         i = targets.node[m]
@@ -188,7 +189,7 @@ def fit(model, recorded, q, space, misfit, lane):
         x = add(load3(P, row + 9, lane), rotate(load_rotation(P, row, lane), local))
         r = subtract(x, load3(markers, 3 * m, lane))
         squared = dot(r, r)
-        errors[m, lane] = np.sqrt(squared)
+        errors[m, lane] = math.sqrt(squared)
         w = targets.weight[m] * share
         if w > 0.0:
             cost += w * squared
@@ -196,7 +197,7 @@ def fit(model, recorded, q, space, misfit, lane):
     if targets.sensor_node.size > 0:
         cost += fit_sensors(targets, recorded.sensors, P, S, (POSE_ROWS, SUM_ROWS, SECOND, MIXED), misfit.angle, lane)
     for k in range(targets.task_row.size):
-        if not np.isnan(goals[k, lane]):
+        if not math.isnan(goals[k, lane]):
             off = q[targets.task_row[k], lane] - goals[k, lane]
             cost += targets.task_weight[k] * off * off
     return 0.5 * cost
@@ -386,7 +387,7 @@ def slopes_of_fit(tree, couplings, coupling_table, targets, recorded, newton, q,
             for m in range(SUM_ROWS):
                 S[parent * SUM_ROWS + m, lane] += S[o + m, lane]
     for k in range(targets.task_row.size):
-        if not np.isnan(goals[k, lane]):
+        if not math.isnan(goals[k, lane]):
             row = couplings.speed_row[targets.task_row[k]]
             g[row, lane] += targets.task_weight[k] * (q[targets.task_row[k], lane] - goals[k, lane])
             H[row * n_u + row, lane] += targets.task_weight[k]

@@ -6,6 +6,7 @@ One lane solves one frame from the pose it is given. `musculo.kernels.fit.pose_f
 
 from __future__ import annotations
 
+import math
 from typing import NamedTuple
 
 import numpy as np
@@ -75,7 +76,7 @@ def nearest_pose(model, unknowns, recorded, limits, q, space, misfit, lane):
         if done:
             break
         fresh = look
-        if not look and new <= cost - 0.1 * fall + _ROUNDING * np.sqrt(cost) + _NOTHING:
+        if not look and new <= cost - 0.1 * fall + _ROUNDING * math.sqrt(cost) + _NOTHING:
             for k in range(q.shape[0]):
                 q[k, lane] = trial[k, lane]
             if iterations > 0 and newton and damping == 0.0 and longest <= tolerance:
@@ -121,11 +122,11 @@ def _sees(targets, recorded, lane):
     """Whether any marker, sensor or task of the frame says where the model is."""
     seen = False
     for m in range(targets.node.size):
-        seen = seen or (targets.weight[m] > 0.0 and not np.isnan(recorded.markers[3 * m, lane]))
+        seen = seen or (targets.weight[m] > 0.0 and not math.isnan(recorded.markers[3 * m, lane]))
     for m in range(targets.sensor_node.size):
-        seen = seen or (targets.sensor_weight[m] > 0.0 and not np.isnan(recorded.sensors[9 * m, lane]))
+        seen = seen or (targets.sensor_weight[m] > 0.0 and not math.isnan(recorded.sensors[9 * m, lane]))
     for k in range(targets.task_row.size):
-        seen = seen or (targets.task_weight[k] > 0.0 and not np.isnan(recorded.goals[k, lane]))
+        seen = seen or (targets.task_weight[k] > 0.0 and not math.isnan(recorded.goals[k, lane]))
     return seen
 
 

@@ -71,12 +71,12 @@ def fit_sensors(targets, sensors, poses, sums, rows, angles, lane):
     pose_rows, sum_rows, second, mixed = rows
     total = 0.0
     for m in range(targets.sensor_node.size):
-        if not np.isnan(sensors[9 * m, lane]):
+        if not math.isnan(sensors[9 * m, lane]):
             total += targets.sensor_weight[m]
     share = 1.0 / total if total > 0.0 else 0.0
     cost = 0.0
     for m in range(targets.sensor_node.size):
-        if np.isnan(sensors[9 * m, lane]):
+        if math.isnan(sensors[9 * m, lane]):
             angles[m, lane] = np.nan
             continue
         i = targets.sensor_node[m]

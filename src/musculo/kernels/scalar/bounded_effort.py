@@ -15,6 +15,7 @@ The start is fixed, so that a frame's answer depends on nothing but its own numb
 
 from __future__ import annotations
 
+import math
 from typing import NamedTuple
 
 import numpy as np
@@ -125,7 +126,7 @@ def _newton(bounds, x, s, lane):
         pivot = F[r * k + r, lane]
         if not pivot > _SMALLEST_PIVOT * s.size[r, lane]:
             pivot = _RAISED * largest
-        root = np.sqrt(pivot)
+        root = math.sqrt(pivot)
         F[r * k + r, lane] = root
         for i in range(r):
             F[r * k + i, lane] /= root

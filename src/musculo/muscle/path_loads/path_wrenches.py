@@ -71,7 +71,7 @@ class PathWrenches(PathGeometry):
 
 
 @dataclass(frozen=True, eq=False)
-class _Layout:
+class WrenchLayout:
     """Paths whose slots are bodies, with six imagined speeds for each, and where their moment arms are found."""
 
     paths: CompiledPaths
@@ -79,9 +79,18 @@ class _Layout:
     row_path: IntArray
     row_body: IntArray
     row_slot: IntArray
+    muscles_only: bool = True
 
 
-def _layout(model: Model, p: CompiledPaths) -> _Layout:
+def layout_of_wrenches(model: Model) -> WrenchLayout:
+    """The paths of a model with speeds for each body that they touch, laid out once."""
+    muscles_only = all(f.path is None for f in model.forces if f not in model.muscles)
+    p = compiled_paths(model, muscles_only)
+    made = model.derived(("path wrenches", muscles_only), lambda: _layout(model, p))
+    return made if muscles_only else replace(made, muscles_only=False)
+
+
+def _layout(model: Model, p: CompiledPaths) -> WrenchLayout:
     """Give each body of a path speeds of its own: a unit twist about each axis of ground, and one along it.
 
     A moment arm is the power of unit tension at unit speed, so the moment arms of these are the body's wrench.
@@ -137,7 +146,7 @@ def _layout(model: Model, p: CompiledPaths) -> _Layout:
     order = np.argsort(np.array(slot_body, dtype=np.int64), kind="stable")
     bodies = np.array(slot_body, dtype=np.int64)[order]
     width = int(counts.max(initial=0))
-    return _Layout(replace(p, paths=paths), width, row_path[order], bodies, row_slot[order])
+    return WrenchLayout(replace(p, paths=paths), width, row_path[order], bodies, row_slot[order])
 
 
 def path_wrenches(
@@ -162,11 +171,10 @@ def path_wrenches(
     """
     wrapping = wrapping_of(like, wrapping)
     c = compiled(model)
-    muscles_only = all(f.path is None for f in model.forces if f not in model.muscles)
-    p = compiled_paths(model, muscles_only)
+    layout = layout_of_wrenches(model)
+    p = compiled_paths(model, layout.muscles_only)
     if wrapping == "geodesic":
         refuse_mixed_rates(p)
-    layout = model.derived(("path wrenches", muscles_only), lambda: _layout(model, p))
     Q, single = coordinates_of(model, q)
     c.check_coordinates(Q)
     U = None if u is None else speeds_of(model, u)[0]
