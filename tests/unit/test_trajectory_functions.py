@@ -53,6 +53,11 @@ def functions() -> dict:
         "joint loads": JointLoads(model, frame="child"),
         "joint loads of the arm": JointLoads(elbow, ("elbow", "elbow"), on=("child", "parent")),
         "support": SupportMargins(model, ((0, 0), (1, 0), (1, 1), (0, 2))),
+        "arm positions": PointPositions(elbow, points(elbow)),
+        "arm velocities": PointVelocities(elbow, points(elbow)),
+        "arm distances": PointDistances(elbow, {"apart": tuple(points(elbow).values())}),
+        "arm reaction": GroundReaction(elbow, level=-0.3),
+        "arm support": SupportMargins(elbow, ((0, 0), (1, 0), (1, 1), (0, 2))),
         "deviation": Deviation(table, ("b", "a/value", "a/speed")),
     }
 
@@ -161,8 +166,19 @@ def test_what_cannot_be_is_refused():
         Deviation(Table(np.arange(3.0), ("a",), np.zeros((3, 1)), degrees=True), ("a",))
 
 
-@pytest.mark.parametrize("name", ["inverse dynamics of the arm", "joint loads of the arm"])
-def test_curvatures_are_slopes_of_slopes(name):
+CURVED = (
+    "inverse dynamics of the arm",
+    "joint loads of the arm",
+    "arm positions",
+    "arm velocities",
+    "arm distances",
+    "arm reaction",
+    "arm support",
+)
+
+
+@pytest.mark.parametrize("name", CURVED)
+def test_curvatures_of_few_coordinates_are_slopes_of_slopes(name):
     function = functions()[name]
     random = np.random.default_rng(2)
     v, pull = random.uniform(0.2, 0.6, (2, len(function.inputs))), random.normal(size=(2, len(function.outputs)))

@@ -10,6 +10,8 @@ from musculo.dynamics.loads.external import ExternalLoad
 from musculo.dynamics.poses import kinematics
 from musculo.errors import unwarned
 from musculo.replications.prediction.gait_problem import FROZEN, GaitParts, Walk, gait_parts, strength_of
+from musculo.replications.prediction.lifting_problem import FROZEN as SYMMETRIC
+from musculo.replications.prediction.lifting_problem import sagittal
 from musculo.replications.prediction.skeleton import mirror_of, sizes, skeleton
 
 # Central differences of exact values and slopes, of size 100 at most, with steps of 1e-5.
@@ -148,3 +150,19 @@ def test_curvatures_are_those_of_slopes(parts: GaitParts) -> None:
         full[:, function.curvature_pattern[0], function.curvature_pattern[1]] = function.curvatures(at, pull)
         full = np.tril(full) + np.swapaxes(np.tril(full, -1), 1, 2)
         np.testing.assert_allclose(full, differences(gradient, at, columns), atol=CURVATURE)
+
+
+def test_one_limb_stands_for_both_in_symmetric_motion() -> None:
+    """Moments of the skeleton in its sagittal plane are those of the whole skeleton, of both sides together."""
+    whole = skeleton(root="left_foot", frozen=SYMMETRIC)
+    half, rng = sagittal(whole), np.random.default_rng(5)
+    folded = [name.replace("_r", "_l") if name.endswith("_r") else name for name in whole.coordinate_names]
+    place = [half.coordinate_names.index(name) for name in folded]
+    motion = [0.4 * rng.normal(size=(4, len(half.coordinate_names))) for _ in range(3)]
+    tau = inverse_dynamics(whole, *(np.ascontiguousarray(one[:, place]) for one in motion))
+    summed = np.zeros((4, len(half.coordinate_names)))
+    np.add.at(summed.T, place, tau.T)
+    np.testing.assert_allclose(inverse_dynamics(half, *motion), summed, atol=ROUNDING)
+    assert kinematics(whole, motion[0][:, place]).position("foot_r")[:, :2] == pytest.approx(
+        kinematics(whole, motion[0][:, place]).position("foot_l")[:, :2]
+    )

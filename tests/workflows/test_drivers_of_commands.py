@@ -17,8 +17,10 @@ from musculo.kernels.compiler import parts
 from musculo.replications import timing
 from musculo.replications.closed_loops import squeezer_work
 from musculo.replications.joints import rival_times
+from musculo.replications.prediction import lifting
 from musculo.report import folder_report as report_folder
 from musculo.results import Orientations, Table
+from musculo.trajectory import Radau
 from support import listed_signatures
 from support.tool_setups import ARM_TASKS, RESERVES
 
@@ -123,6 +125,7 @@ def test_a_study_knows_what_it_calls(monkeypatch, request, study):
     monkeypatch.setattr(timing, "_seconds", once)
     monkeypatch.setattr(squeezer_work, "_AT_LEAST", 0.0)
     monkeypatch.setattr(rival_times, "CROWD", 8)
+    monkeypatch.setattr(lifting, "MESH", Radau(4, 3))
     monkeypatch.delenv("MUSCULO_DATA", raising=False)
     data = ["--data", str(request.getfixturevalue("data_folder"))] if study in WITH_DATA else []
     found = called(monkeypatch, ["reproduce", study, "--no-opensim", "--quiet", *data], (None, 0, FALLS_SHORT))

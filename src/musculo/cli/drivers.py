@@ -51,6 +51,15 @@ _SECOND_PASS, _COUPLED = (
     "paths.second_pass_frames:second_pass_frames",
     "functions.function_values:evaluate_many_lanes",
 )
+# Linear equations of nonlinear programs.
+_ELIMINATION = (
+    "sparse.elimination:group",
+    "sparse.elimination:fronts",
+    "sparse.elimination:touch",
+    "sparse.factors:equilibrate",
+    "sparse.factors:factorize",
+    "sparse.factors:substitute",
+)
 _FUNCTIONS, _TRANSMITTED = "functions.function_values:evaluate_lanes", "tree.transmitted_frames:transmitted_frames"
 
 # Of each command, in `musculo.kernels`.
@@ -223,9 +232,16 @@ STUDIES: dict[str, tuple[str, ...]] = {
         _CAPACITIES,
         _EFFORT,
     ),
-    "two-link": (_MOMENT_SLOPES, _MOMENTS, "functions.spline_frames:spline_frames"),
-    "prismatic": (_MOMENT_SLOPES, _MOMENTS, "functions.spline_frames:spline_frames"),
-    "gait": ("functions.spline_frames:spline_frames", _POSES, _MOMENTS, _MOMENT_SLOPES, _TRANSMITTED),
+    "two-link": (_MOMENT_SLOPES, _MOMENTS, *_ELIMINATION, "functions.spline_frames:spline_frames"),
+    "prismatic": (_MOMENT_SLOPES, _MOMENTS, *_ELIMINATION, "functions.spline_frames:spline_frames"),
+    "gait": ("functions.spline_frames:spline_frames", _POSES, _MOMENTS, _MOMENT_SLOPES, *_ELIMINATION, _TRANSMITTED),
+    "lifting": (
+        _MOMENT_SLOPES,
+        _POSES,
+        "tree.derivatives.reaction_slope_frames:reaction_slope_frames",
+        _MOMENTS,
+        *_ELIMINATION,
+    ),
     # these need recorded data, without which they call nothing; what they call compiles as it is called
     "moco-inverse": (),
     "moco-track": (),

@@ -5,6 +5,10 @@ from musculo.muscle.fibers.capacity import active_force_capacity as active_force
 from musculo.muscle.fibers.de_groote_fregly import with_de_groote_fregly_muscles as with_de_groote_fregly_muscles
 from musculo.muscle.fibers.equilibrium import muscle_equilibrium as muscle_equilibrium
 from musculo.muscle.fibers.equilibrium import muscle_force as muscle_force
+from musculo.muscle.fibers.fatigue import FATIGUE_RATES as FATIGUE_RATES
+from musculo.muscle.fibers.fatigue import FatigueRates as FatigueRates
+from musculo.muscle.fibers.fatigue import endurance_time as endurance_time
+from musculo.muscle.fibers.fatigue import fatigue_rate as fatigue_rate
 from musculo.muscle.fibers.force_derivatives import equilibrium_residual as equilibrium_residual
 from musculo.muscle.fibers.force_derivatives import muscle_force_derivatives as muscle_force_derivatives
 from musculo.muscle.fibers.metabolic_cost import Bhargava2004 as Bhargava2004

@@ -11,7 +11,7 @@ from musculo.dynamics.derivatives.reaction_derivatives import joint_reaction_der
 from musculo.errors import InvalidInput
 from musculo.model.body import GROUND
 from musculo.model.model import Model
-from musculo.trajectory.functions.rates import RateModel
+from musculo.trajectory.functions.rates import FEW, RateModel, bent, differenced_curvatures
 
 
 class GroundReaction:
@@ -42,6 +42,9 @@ class GroundReaction:
         ends = ("force_x", "force_y", "force_z", "zmp_x", "zmp_z", "moment_y")
         self.outputs: tuple[str, ...] = tuple(f"ground/{end}" for end in ends)
         self.pattern = self._rates.nonzeros(lambda states: self._both(states)[1], 2)
+        n = len(self._rates.names)
+        # the point is a ratio of forces, so accelerations do not enter in a line
+        self.curvature_pattern = bent(3 * n, 3 * n) if n <= FEW else None
 
     def values(self, variables: FloatArray) -> FloatArray:
         """(nodes, 6)."""
@@ -51,6 +54,12 @@ class GroundReaction:
         """(nodes, 6) and (nodes, entries)."""
         values, slopes = self._both(variables)
         return values, slopes[:, self.pattern[0], self.pattern[1]]
+
+    def curvatures(self, variables: FloatArray, multipliers: FloatArray) -> FloatArray:
+        """(nodes, entries) of the sum over outputs of multipliers times second derivatives."""
+        assert self.curvature_pattern is not None
+        slopes, moved = (lambda states: self._both(states)[1]), range(len(self.inputs))
+        return differenced_curvatures(slopes, variables, multipliers, moved, self.curvature_pattern)
 
     def _both(self, variables: FloatArray) -> tuple[FloatArray, FloatArray]:
         F, M, by_F, by_M = self.wrench(variables)
@@ -115,6 +124,8 @@ class SupportMargins:
         self.inputs = self._ground.inputs
         self.outputs = (*(f"support/edge{k}" for k in range(len(corners))), "support/vertical_force")
         self.pattern = self._ground._rates.nonzeros(lambda states: self._both(states)[1], 2)
+        n = len(self.inputs) // 3
+        self.curvature_pattern = bent(3 * n, 2 * n) if n <= FEW else None
 
     def values(self, variables: FloatArray) -> FloatArray:
         """(nodes, edges + 1)."""
@@ -124,6 +135,12 @@ class SupportMargins:
         """(nodes, edges + 1) and (nodes, entries)."""
         values, slopes = self._both(variables)
         return values, slopes[:, self.pattern[0], self.pattern[1]]
+
+    def curvatures(self, variables: FloatArray, multipliers: FloatArray) -> FloatArray:
+        """(nodes, entries) of the sum over outputs of multipliers times second derivatives."""
+        assert self.curvature_pattern is not None
+        slopes, moved = (lambda states: self._both(states)[1]), range(2 * len(self.inputs) // 3)
+        return differenced_curvatures(slopes, variables, multipliers, moved, self.curvature_pattern)
 
     def _both(self, variables: FloatArray) -> tuple[FloatArray, FloatArray]:
         F, M, by_F, by_M = self._ground.wrench(variables)

@@ -8,10 +8,7 @@ from musculo.arrays import FloatArray, IntArray
 from musculo.dynamics.derivatives.dynamics_derivatives import inverse_dynamics_derivatives
 from musculo.dynamics.inverse import inverse_dynamics
 from musculo.model.model import Model
-from musculo.trajectory.functions.rates import RateModel, bent, differenced_curvatures
-
-# Of models with more coordinates, second derivatives take longer than the iterations that they save.
-FEW = 12
+from musculo.trajectory.functions.rates import FEW, RateModel, bent, differenced_curvatures
 
 
 class InverseDynamics:

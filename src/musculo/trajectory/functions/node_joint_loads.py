@@ -18,8 +18,7 @@ from musculo.model.function_path import FunctionPath
 from musculo.model.joints.custom import CustomJoint
 from musculo.model.joints.joint import X_AXIS, Y_AXIS, Z_AXIS, along
 from musculo.model.model import Model
-from musculo.trajectory.functions.inverse_dynamics import FEW
-from musculo.trajectory.functions.rates import RateModel, bent, differenced_curvatures
+from musculo.trajectory.functions.rates import FEW, RateModel, bent, differenced_curvatures
 from musculo.trajectory.muscles.muscle_driven import TIME, MuscleDriven
 
 _PARTS = ("force_x", "force_y", "force_z", "moment_x", "moment_y", "moment_z")

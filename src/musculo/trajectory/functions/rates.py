@@ -14,6 +14,8 @@ from musculo.model.model import Model
 
 # Slopes that are zero at this many random states are zero at all.
 _SAMPLES = 3
+# Of models with more coordinates, second derivatives take longer than the iterations that they save.
+FEW = 12
 # Of differences of slopes: their error is of the order of its square, and of rounding over it.
 _STEP = 1e-5
 

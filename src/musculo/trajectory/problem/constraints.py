@@ -77,7 +77,7 @@ class At:
 class Periodic:
     """The end of a motion equals its start, with sides swapped where asked:
 
-        end of a = sign * start of b + offset + speed * duration
+        end of a = sign * factor * start of b + offset + speed * duration
 
     Args:
         names: variables (patterns) that end as they started; or pairs of patterns, end to start.
@@ -86,6 +86,8 @@ class Periodic:
         negated: (patterns of) names whose sign changes: rotations out of the sagittal plane.
         offsets: by (patterns of) names; a forward translation.
         speeds: by (patterns of) names; an average speed, where the duration is free.
+        factors: by (patterns of) names; of a state that goes on by itself until the motion starts again, the inverse of
+            what is left of it by then.
     """
 
     names: str | Sequence[str]
@@ -93,6 +95,7 @@ class Periodic:
     negated: str | Sequence[str] = ()
     offsets: Mapping[str, Limits] = field(default_factory=dict)
     speeds: Mapping[str, float] = field(default_factory=dict)
+    factors: Mapping[str, float] = field(default_factory=dict)
 
     def blocks(self, d: Discretization) -> list[RowBlock]:
         """Of a discretization."""
@@ -104,6 +107,9 @@ class Periodic:
         signs = np.ones(len(ends))
         if self.negated:
             signs[[ends.index(name) for name in matching(self.negated, ends, "periodic variable")]] = -1.0
+        for pattern, factor in self.factors.items():
+            for name in matching(pattern, ends, "periodic variable"):
+                signs[ends.index(name)] *= factor
         lower, upper, speeds = np.zeros((1, len(ends))), np.zeros((1, len(ends))), np.zeros(len(ends))
         for pattern, limits in self.offsets.items():
             for name in matching(pattern, ends, "periodic variable"):
