@@ -3,10 +3,10 @@
 from musculo.trajectory.functions.ground_support import GroundReaction as GroundReaction
 from musculo.trajectory.functions.ground_support import SupportMargins as SupportMargins
 from musculo.trajectory.functions.inverse_dynamics import InverseDynamics as InverseDynamics
-from musculo.trajectory.functions.node_formula import Formula as Formula
-from musculo.trajectory.functions.node_joint_loads import JointLoads as JointLoads
 from musculo.trajectory.functions.joint_fatigue import JointEfforts as JointEfforts
 from musculo.trajectory.functions.joint_fatigue import JointFatigue as JointFatigue
+from musculo.trajectory.functions.node_formula import Formula as Formula
+from musculo.trajectory.functions.node_joint_loads import JointLoads as JointLoads
 from musculo.trajectory.functions.points import PointDistances as PointDistances
 from musculo.trajectory.functions.points import PointPositions as PointPositions
 from musculo.trajectory.functions.points import PointVelocities as PointVelocities
