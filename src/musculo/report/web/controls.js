@@ -142,26 +142,33 @@ document.getElementById("theme").addEventListener("click", () => {
   try { localStorage.setItem("musculo-theme", next); } catch { /* a page from a file may have no storage */ }
   setTheme(next);
 });
-const drawAll = () => Promise.all([...drawn.keys()].filter((box) => !box.dataset.drawn).map((box) => {
-  soon.unobserve(box);
-  return draw(box);
-}));
 document.getElementById("print").addEventListener("click", () => plotly().then(() => print()));
 // Paper is light and of another width: plots are drawn in light colours and scale with their cards.
 let before = "";
 const plots = () => document.querySelectorAll(".plot .main-svg");
-addEventListener("beforeprint", async () => {
+// The browser waits for nothing: all is drawn within the event, which needs the library to be there.
+(window.requestIdleCallback || setTimeout)(plotly);
+addEventListener("beforeprint", () => {
   before = root.dataset.theme;
   root.dataset.theme = "light";
   state.paper = true;
-  await Promise.all([redraw(), drawAll()]);
+  if (!window.Plotly) return;
+  for (const box of drawn.keys()) {
+    if (box.closest("details:not([open])")) continue;
+    soon.unobserve(box);
+    paint(box, window.Plotly);
+  }
   for (const svg of plots()) svg.setAttribute("viewBox", `0 0 ${svg.getAttribute("width")} ${svg.getAttribute("height")}`);
 });
 addEventListener("afterprint", () => {
   for (const svg of plots()) svg.removeAttribute("viewBox");
   root.dataset.theme = before;
   state.paper = false;
-  redraw();
+  // each is drawn for the screen again when it comes into view
+  for (const box of drawn.keys()) {
+    delete box.dataset.drawn;
+    soon.observe(box);
+  }
 });
 document.addEventListener("keydown", (event) => {
   if (event.ctrlKey || event.metaKey || event.altKey || /input|textarea/i.test(event.target.tagName)) return;

@@ -104,15 +104,15 @@ const savers = (box) => {
   }
   box.append(menu);
 };
-const draw = async (box) => {
+const draw = async (box) => paint(box, await plotly());
+const paint = (box, library) => {
   const { panel, section } = drawn.get(box);
   box.querySelector("h3 span").textContent = unitOf(panel, section);
-  const library = await plotly();
   const traces = panel.names ? barTraces(panel) : [...normal(panel, section), ...panel.curves.flatMap(band),
     ...panel.curves.flatMap((c) => (byCycle(section) && !panel.across ? strides(c, section) : [trace(c, section)]))];
   // on paper figures are pictures of one size, which scale with their cards
   const size = state.paper ? { width: panel.names ? 900 : 320, height: panel.names ? 260 : 200 } : { autosize: true };
-  await library.react(box.querySelector(".plot"), traces,
+  library.react(box.querySelector(".plot"), traces,
     { ...(panel.names ? barLayout(panel) : layout(panel, section, traces)), ...size },
     { responsive: !state.paper, displayModeBar: false });
   box.dataset.drawn = "yes";
