@@ -52,6 +52,36 @@ def test_data_frames_and_back():
         Table.from_pandas(one.to_pandas().assign(name="x"))
 
 
+@pytest.mark.parametrize("made", [Table.to_pandas, lambda one: one.to_pandas().reset_index(), Table.to_xarray])
+def test_data_frames_and_labeled_arrays_are_tables(tmp_path, made):
+    """Where a table over time is asked for, their times and units count."""
+    model = arm()
+    angles = arm_flexion()
+    other = made(angles)
+    exact, given = (musculo.motion_of(model, one, 6.0) for one in (angles, other))
+    assert_array_equal(given.q, exact.q)
+    assert_array_equal(given.udot, exact.udot)
+    for k, one in enumerate((angles, other)):
+        musculo.write_storage(one, tmp_path / f"{k}.sto")
+        write_table(one, tmp_path / f"{k}.csv")
+    assert (tmp_path / "0.csv").read_text() == (tmp_path / "1.csv").read_text()
+    assert_array_equal(musculo.read_storage(tmp_path / "1.sto").values, angles.values)
+    assert musculo.view(model, other).data["frames"] == musculo.view(model, angles).data["frames"]
+    q = exact.q[:2]
+    tau = musculo.inverse_dynamics(model, q, 0.0 * q, 0.0 * q)
+    wanted = Table(angles.time, ("biceps_long",), np.full((len(angles), 1), 0.2))
+    near = [
+        static_optimization(model, q, 0.0 * q, tau=tau, reserves=1.0, targets=one, time=exact.time[:2]).activation
+        for one in (wanted, made(wanted))
+    ]
+    assert_array_equal(near[0], near[1])
+
+
+def test_a_data_frame_without_times_is_no_table():
+    with pytest.raises(InvalidInput, match="index is called time"):
+        musculo.motion_of(arm(), arm_flexion().to_pandas().reset_index(drop=True))
+
+
 @pytest.mark.parametrize("ending", ["csv", "parquet", "sto"])
 def test_files_of_statistics(tmp_path, ending):
     pytest.importorskip("pyarrow" if ending == "parquet" else "pandas")

@@ -278,7 +278,7 @@ def test_a_file_is_complete_or_absent(tmp_path, monkeypatch):
     assert stat.S_IMODE(file.stat().st_mode) == 0o640  # the mode of the file that was there
     with pytest.raises(InvalidFile, match="no folder"):
         write_storage(table(), tmp_path / "absent" / "t.sto")
-    with pytest.raises(InvalidInput, match="needs a Table"):
+    with pytest.raises(InvalidInput, match="the table to write is str"):
         write_storage("t", file)
 
 

@@ -30,6 +30,7 @@ from musculo.results.made_once import made_once
 from musculo.results.notebook_figures import series_html
 from musculo.results.result_base import Result, Series, also
 from musculo.results.table import Table
+from musculo.results.tables_of_others import TableLike, checked_table
 from musculo.signals.natural_smoothing import NaturalSpline
 
 _Way = Literal["exact", "opensim id", "opensim analyze"]
@@ -103,12 +104,12 @@ def opensim_rows(time: FloatArray, start: float, end: float) -> slice:
 
 def motion_of(
     model: Model,
-    table: Table,
+    table: TableLike,
     cutoff: float | None = None,
     *,
     like: Like | None = None,
     tool: Tool = "id",
-    speeds: Table | None = None,
+    speeds: TableLike | None = None,
     few_at_rest: bool = False,
     span: tuple[float, float] | None = None,
 ) -> Motion:
@@ -143,9 +144,8 @@ def motion_of(
         span: the times that notes about poses speak of [s], as far as the table has them: those that are looked at.
     """
     check_model(model)
-    _check_table("the table of coordinates", table)
-    if speeds is not None:
-        _check_table("speeds", speeds)
+    table = checked_table("the table of coordinates", table)
+    speeds = checked_table("speeds", speeds) if speeds is not None else None
     way = _way(like, tool)
     if speeds is not None and way != "opensim analyze":
         raise InvalidInput("speeds from a table are used with like='opensim', tool='analyze' only")
@@ -227,7 +227,7 @@ def motion_of_states(model: Model, table: Table, span: tuple[float, float] = (-n
     Notes about poses speak of those in the span [s].
     """
     check_model(model)
-    _check_table("the table of states", table)
+    table = checked_table("the table of states", table)
     if table.degrees:
         raise InvalidInput(f"{table.source}: states must be in radians, and the file says inDegrees=yes")
     _check_columns(table, [f"{coordinate_path(j.name, c.name)}/value" for j in model.joints for c in j.coordinates])
@@ -245,14 +245,6 @@ def motion_of_states(model: Model, table: Table, span: tuple[float, float] = (-n
                 missing.append(coordinate.name)
     notes = (f"{table.source} has no value or no speed of {', '.join(missing)}: set to the default",) if missing else ()
     return _analyzed(model, table.time, q, u, notes, span)
-
-
-def _check_table(what: str, table: object) -> None:
-    if not isinstance(table, Table):
-        raise InvalidInput(
-            f"{what} is {type(table).__name__}; read a file with read_storage(path), or make a "
-            "Table(time, names, values)"
-        )
 
 
 def _some(names: Sequence[str], most: int = 12) -> str:

@@ -12,6 +12,7 @@ from musculo.errors import InvalidFile, InvalidInput
 from musculo.io.storage import read_storage, write_storage
 from musculo.io.text import PathLike, checked_path, read_lines, write_beside, write_text
 from musculo.results.table import Table
+from musculo.results.tables_of_others import TableLike, checked_table
 
 _KIND = "a table (.csv, .parquet, .sto, .mot)"
 
@@ -36,8 +37,9 @@ def read_table(path: PathLike, *, degrees: bool | None = None) -> Table:
     return read_storage(path)
 
 
-def write_table(table: Table, path: PathLike) -> None:
+def write_table(table: TableLike, path: PathLike) -> None:
     """Write a table as .csv, .parquet (which needs pyarrow), .sto or .mot, by the ending of its name."""
+    table = checked_table("the table to write", table)
     where = checked_path(path, _KIND)
     suffix = Path(where).suffix.lower()
     if suffix == ".csv":

@@ -28,6 +28,7 @@ from musculo.errors import InvalidFile, InvalidInput
 from musculo.io.text import PathLike, exact, explain, number, read_lines, write_text
 from musculo.results.provenance import Provenance
 from musculo.results.table import LARGEST, Table
+from musculo.results.tables_of_others import TableLike, checked_table
 
 _KIND = "a table of OpenSim (.mot or .sto)"
 _SEPARATORS = ("\t", ",", ";", None)  # None: any blanks
@@ -350,7 +351,7 @@ def _once(names: list[str], notes: list[str]) -> list[str]:
 
 
 # --- writing --------------------------------------------------------------------------------------------------------
-def write_storage(table: Table, path: PathLike, *, version: int | None = None) -> None:
+def write_storage(table: TableLike, path: PathLike, *, version: int | None = None) -> None:
     """Write a table as .mot or .sto, every digit kept, so that OpenSim reads the same numbers.
 
     Args:
@@ -361,8 +362,7 @@ def write_storage(table: Table, path: PathLike, *, version: int | None = None) -
 
     Infinite values are kept, but OpenSim reads them as NaN.
     """
-    if not isinstance(table, Table):
-        raise InvalidInput(f"write_storage(table, path) needs a Table, not {type(table).__name__}")
+    table = checked_table("the table to write", table)
     for name in table.names:
         if not name.isprintable() or name != name.strip():
             raise InvalidInput(

@@ -24,6 +24,7 @@ from musculo.results.external_loads import ExternalLoads
 from musculo.results.markers import Markers
 from musculo.results.result_base import Result
 from musculo.results.table import Table
+from musculo.results.tables_of_others import TableLike, table_of
 from musculo.spatial.rotation import to_quaternion
 from musculo.viewer.arrows import Arrow, load_arrows, reaction_arrows
 from musculo.viewer.bones import model_size
@@ -90,11 +91,11 @@ class _Shown:
 
 def view(
     model: Model,
-    q: ArrayLike | Table | Result | None = None,
+    q: ArrayLike | TableLike | Result | None = None,
     time: ArrayLike | None = None,
     *,
-    activation: Table | ArrayLike | None = None,
-    forces: Table | ArrayLike | None = None,
+    activation: TableLike | ArrayLike | None = None,
+    forces: TableLike | ArrayLike | None = None,
     markers: Markers | None = None,
     loads: ExternalLoads | None = None,
     reactions: Table | None = None,
@@ -133,6 +134,9 @@ def view(
         wrapping = wrapping_of(like, None)
     elif wrapping not in WRAPPINGS:
         raise InvalidInput(f"wrapping {wrapping!r} is not known; it is one of {', '.join(WRAPPINGS)}")
+    if time is None:
+        q = table_of(q)
+    activation, forces = table_of(activation), table_of(forces)
     frames = frames_in(model, q, time)
     measured = markers.named_like(model.marker_names) if isinstance(markers, Markers) else markers
     active, strong = of_result(q, "activation", activation), of_result(q, "force", forces)

@@ -37,6 +37,7 @@ from musculo.muscle.path_loads.path_forces import spring_forces
 from musculo.muscle.paths.geometry import muscle_geometry, path_geometry
 from musculo.results.external_loads import ExternalLoads
 from musculo.results.table import Table
+from musculo.results.tables_of_others import TableLike, table_of
 
 # Elastic tendons: rounds of linear models of force by activation, and the change of activation that ends them.
 _ROUNDS = 150
@@ -60,7 +61,7 @@ def static_optimization(
     reserves: Reserves | None = None,
     weights: Mapping[str, float] | None = None,
     bounds: Mapping[str, tuple[float, float]] | None = None,
-    targets: Mapping[str, ArrayLike] | Table | None = None,
+    targets: Mapping[str, ArrayLike] | TableLike | None = None,
     model_forces: bool = True,
     time: ArrayLike | None = None,
     like: Like | None = None,
@@ -143,7 +144,8 @@ def static_optimization(
     n, used = len(muscles.names), muscles.used
     take = np.concatenate([np.flatnonzero(used), n + np.arange(len(motors))])
     low, top = _bounds(model, muscles.used, motors, bounds)
-    near = near_targets(targets, (*muscles.names, *(m.name for m in motors)), when, len(Q))
+    wanted: Mapping[str, ArrayLike] | Table | None = table_of(targets)
+    near = near_targets(wanted, (*muscles.names, *(m.name for m in motors)), when, len(Q))
     if near is not None and p != 2.0:
         raise InvalidInput(f"targets go with power=2, not {p:g}: the effort is the square of the distance from them")
     x, status = _solve(muscles, columns, need, low, top, w[take], p, threads, None if near is None else near[:, take])
@@ -166,7 +168,7 @@ def static_optimization(
         "wrapping": wrapping,
         **_told(reserves, weights, at),
         **({"bounds": {name: list(pair) for name, pair in bounds.items()}} if bounds else {}),
-        **({"targets": sorted(getattr(targets, "names", targets or ()))} if near is not None else {}),
+        **({"targets": sorted(getattr(wanted, "names", wanted or ()))} if near is not None else {}),
     }
 
     def cut(part: Any) -> Any:
