@@ -46,7 +46,7 @@ _CALLED_STATE = "integrate.called_state:called_state"
 _OPEN_STATE, _CONSTRAINED_STATE = "integrate.open_state:open_state", "integrate.multiplier_state:constrained_state"
 # Of a model that its muscles move.
 _DRIVEN = ("integrate.muscle_drive:muscle_drive", _ACCELERATIONS, _OPEN_STATE, "integrate.states_beside:driven_state")
-_LOOPS = ("constraints.body_loop_equations:body_rows_frames", "constraints.loop_branch:loop_frames")
+_LOOPS = ("constraints.body_loop_equations:body_rows_frames", "constraints.loop_frames:loop_frames")
 _SECOND_PASS, _COUPLED = (
     "paths.second_pass_frames:second_pass_frames",
     "functions.function_values:evaluate_many_lanes",
@@ -165,8 +165,8 @@ DRIVERS: dict[str, tuple[str, ...]] = {
 }
 
 # Loops of equations that a user writes, or that Python evaluates for all frames at once.
-_BRANCHES = "constraints.loop_branch:way_frames"
-_EQUATIONS = (_BRANCHES, "constraints.loop_branch:least_squares_frames")
+_BRANCHES = "constraints.loop_frames:way_frames"
+_EQUATIONS = (_BRANCHES, "constraints.loop_frames:least_squares_frames")
 
 # What each study of `musculo reproduce` calls.
 STUDIES: dict[str, tuple[str, ...]] = {

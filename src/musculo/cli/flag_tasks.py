@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from musculo.cli.exit_codes import WrongUsage
+from musculo.cli.flag_values import check_axis, check_word, numbers_of, pairs_of, span_of, weights_of
 from musculo.errors import InvalidInput, UnknownName
 from musculo.io.controls.controllers import CONTROL_SET_CONTROLLER, Controller
-from musculo.io.file_axes import AXES
 from musculo.io.osim import read_osim
 from musculo.io.setup import (
     ForwardSetup,
@@ -44,68 +44,8 @@ from musculo.opensim_tools.tasks import (
 )
 from musculo.opensim_tools.trial_tasks import MotionInputs, analysis_of, kinematics_of, moments_of
 
-Span = tuple[float, float]
 AUTO = "auto"  # a cutoff by residual analysis
 TENDONS = ("rigid", "elastic")
-
-
-def span_of(text: str) -> Span:
-    """`0.5:1.2` as two times [s]; either may be omitted."""
-    if not text:
-        return -math.inf, math.inf
-    first, colon, last = text.partition(":")
-    try:
-        span = float(first) if first.strip() else -math.inf, float(last) if last.strip() else math.inf
-    except ValueError:
-        span = math.nan, math.nan
-    if not colon or not span[0] <= span[1]:
-        raise WrongUsage(f"--time {text} is not a span of time; write it as START:END in seconds, for instance 0.5:1.2")
-    return span
-
-
-def pairs_of(option: str, texts: Sequence[str]) -> list[tuple[str, str]]:
-    """`name=value` texts, apart."""
-    pairs = []
-    for text in texts:
-        name, equals, value = text.rpartition("=")
-        if not equals or not name.strip():
-            raise WrongUsage(f"{option} {text}: write it as NAME=VALUE")
-        pairs.append((name.strip(), value.strip()))
-    return pairs
-
-
-def numbers_of(option: str, text: str, count: int) -> tuple[float, ...]:
-    """`1.1,1,0.9`, or one number for all of them."""
-    try:
-        values = tuple(float(part) for part in text.split(","))
-    except ValueError:
-        values = ()
-    if len(values) not in (1, count) or not all(math.isfinite(v) for v in values):
-        wanted = f"1 or {count} numbers, with commas between" if count > 1 else "a number"
-        raise WrongUsage(f"{option} {text}: give {wanted}")
-    return values * count if len(values) == 1 else values
-
-
-def weights_of(texts: Sequence[str], leaves_out: str = "") -> list[tuple[str, float]]:
-    """Weights by name; zero ignores what is weighed, a `leaves_out`, or is refused where there is no such thing."""
-    found = []
-    for name, text in pairs_of("--weight", texts):
-        (weight,) = numbers_of(f"--weight {name}=", text, 1)
-        if weight < 0.0 or (weight == 0.0 and not leaves_out):
-            zero = f", or 0 to ignore the {leaves_out}" if leaves_out else ""
-            raise WrongUsage(f"--weight {name}={text}: give a number above zero{zero}")
-        found.append((name, weight))
-    return found
-
-
-def check_axis(option: str, text: str) -> None:
-    """`-z`, `+x` or `Y`."""
-    _check_word(option, text.lower().removeprefix("+"), [axis for axis in AXES if not axis.startswith("+")])
-
-
-def _check_word(option: str, word: str, known: Sequence[str]) -> None:
-    if word not in known:
-        raise WrongUsage(f"{option} {word}: give one of {', '.join(known)}")
 
 
 def inverse_kinematics_task(
@@ -292,7 +232,7 @@ def joint_reaction(
     """Loads of joints, with the muscle forces of a file; without one, muscles give nothing."""
     from musculo.dynamics.loads.load_choice import SIDES
 
-    _check_word("--on", on, SIDES)
+    check_word("--on", on, SIDES)
     named = () if everything(joints) else joints
     if named or frame not in (GROUND, *SIDES):
         # before anything is compiled, which takes minutes
@@ -332,7 +272,7 @@ def least_effort(
     """Activations of least effort."""
     from musculo.analyses.static_optimization.least_effort import check_power
 
-    _check_word("--tendon", tendon, TENDONS)
+    check_word("--tendon", tendon, TENDONS)
     if opensim and (passive or tendon != "rigid" or weights):
         raise WrongUsage(
             "--like-opensim knows no --passive, --tendon or --weight: OpenSim's tendons are rigid, its fibers resist "

@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from musculo.cli.exit_codes import WrongUsage
-from musculo.cli.flag_tasks import inverse_kinematics_task, preparation, span_of
+from musculo.cli.flag_tasks import inverse_kinematics_task, preparation
+from musculo.cli.flag_values import span_of
 from musculo.io.plate_forces import has_plates
 from musculo.io.setup import Setup
 from musculo.opensim_tools.trial_tasks import STEPS, TrialOptions, trial_tasks

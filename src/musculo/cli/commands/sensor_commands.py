@@ -29,7 +29,7 @@ _FULL_TURN = 360.0
 
 
 def _angles(text: str) -> tuple[float, float, float]:
-    from musculo.cli.flag_tasks import numbers_of
+    from musculo.cli.flag_values import numbers_of
 
     if not text:
         return 0.0, 0.0, 0.0
@@ -54,7 +54,7 @@ def imu_place(
     turn: Turned = "",
 ) -> Setup:
     """Put sensors on a model, with their orientations while the subject holds the model's default pose."""
-    from musculo.cli.flag_tasks import check_axis
+    from musculo.cli.flag_values import check_axis
     from musculo.io.setup import IMUPlacerSetup
 
     if bool(base) != bool(axis):
@@ -88,7 +88,7 @@ def imu_ik(
     time: Time = "",
 ) -> Setup:
     """Inverse kinematics of sensors: the motion that fits measured orientations best."""
-    from musculo.cli.flag_tasks import span_of, weights_of
+    from musculo.cli.flag_values import span_of, weights_of
     from musculo.io.setup import OrientationWeight
     from musculo.opensim_tools.tasks import SensorTask
 

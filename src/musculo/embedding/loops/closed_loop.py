@@ -26,8 +26,8 @@ from musculo.embedding.loops.equations.body_equations import BodyEquation
 from musculo.embedding.loops.equations.loop_equations import EquationSet
 from musculo.embedding.loops.loop_table import loop_table
 from musculo.embedding.speed_rates import turning_joints
-from musculo.kernels.constraints.loop_branch import (
-    FRESH,
+from musculo.kernels.constraints.loop_branch import FRESH
+from musculo.kernels.constraints.loop_frames import (
     LoopFrames,
     WayFrames,
     least_squares_frames,

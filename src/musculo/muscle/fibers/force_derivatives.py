@@ -20,8 +20,9 @@ from musculo.kernels.hill.muscle_table import (
 from musculo.kernels.hill.tension_slopes import RESIDUAL_SLOPES, SLOPES, TensionFrames, tension_slope_frames
 from musculo.kernels.tree.tree_frames import over_frames
 from musculo.model.model import Model
-from musculo.muscle.fibers.compile_muscles import MAXIMUM_PENNATION, compiled_muscles
+from musculo.muscle.fibers.compile_muscles import compiled_muscles
 from musculo.muscle.fibers.muscle_arrays import muscle_columns
+from musculo.muscle.fibers.muscle_kinds import MAXIMUM_PENNATION
 
 # Kinds whose shortest fiber has a part along the tendon that does not depend on the pennation.
 _FREE = (DE_GROOTE_FREGLY_2016, SCHUTTE_1993, DELP_1990, THELEN_DEPRECATED)

@@ -18,8 +18,9 @@ from musculo.like import Like, Wrapping, wrapping_of
 from musculo.model.model import Model
 from musculo.muscle.paths.compile_paths import CompiledPaths, compiled_paths
 from musculo.muscle.paths.current_paths import PathPoints
-from musculo.muscle.paths.geometry import KEPT_POINTS, PathGeometry, refuse_endless, refuse_mixed_rates
+from musculo.muscle.paths.geometry import KEPT_POINTS, PathGeometry
 from musculo.muscle.paths.path_passes import run_paths
+from musculo.muscle.paths.refused_paths import refuse_endless, refuse_mixed_rates
 from musculo.results.table import Table
 
 # Frames at a time: between kernel and result each holds a wrench for as many bodies as the widest path touches, and

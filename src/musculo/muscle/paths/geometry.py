@@ -26,6 +26,7 @@ from musculo.muscle.paths.compile_paths import CompiledPaths, compiled_paths
 from musculo.muscle.paths.current_paths import STATUSES, PathPoints, PathStatus
 from musculo.muscle.paths.labelled_paths import frame_labels, units_along, with_meanings
 from musculo.muscle.paths.path_passes import Begun, mark_cut_short, run_paths, unfinished
+from musculo.muscle.paths.refused_paths import refuse_endless, refuse_mixed_rates, warn_of_no_length
 from musculo.muscle.wrapping.penalties import inside_in_words, not_converged_in_words, penalties_in_words
 from musculo.results.angle_columns import sliding_coordinates
 from musculo.results.labelled_arrays import labelled
@@ -341,7 +342,7 @@ def _geometry(
     if not to_device:
         refuse_endless(model, p.names, Q, length, like_opensim)
     if like_opensim and not to_device:
-        _warn_of_no_length(p.names, length)
+        warn_of_no_length(p.names, length)
     if single:
         length, arms, status, Q = length[0], arms[0], status[0], Q[0]
         speed = None if speed is None else speed[0]
@@ -364,48 +365,3 @@ def _put_rows(array: Any, frames: NDArray[np.int64], rows: Any) -> None:
         return
     for frame, row in zip(frames, rows, strict=True):
         array[frame : frame + 1].copy_to_device(row[None])
-
-
-def refuse_endless(model: Model, names: tuple[str, ...], Q: FloatArray, length: FloatArray, like_opensim: bool) -> None:
-    """Refuse poses Q (frames, n) in which a path is too long for a float64: (frames, paths) lengths of infinity or NaN.
-
-    With OpenSim's wrapping NaN may be OpenSim's own answer (`_warn_of_no_length`).
-
-    Raises:
-        InvalidInput: naming the path, the frame, and the coordinate that is furthest from zero there.
-    """
-    if np.isfinite(length).all():
-        return
-    lost = np.argwhere(np.isinf(length) if like_opensim else ~np.isfinite(length))
-    if not len(lost):
-        return
-    frame, path = lost[0]
-    column = int(np.argmax(np.abs(Q[frame])))
-    raise InvalidInput(
-        f"{names[path]!r} is {length[frame, path]} m long at frame {frame}, where {model.coordinate_names[column]!r} "
-        f"is {Q[frame, column]:.6g}: too far for floating-point numbers; coordinates are radians and meters"
-    )
-
-
-def _warn_of_no_length(names: tuple[str, ...], length: FloatArray) -> None:
-    """Say for which paths OpenSim's wrapping has no number."""
-    lost = np.isnan(length)
-    if not lost.any():
-        return
-    frames = np.flatnonzero(lost.any(axis=1))
-    where = [names[k] for k in np.flatnonzero(lost.any(axis=0))]
-    warnings.warn(
-        f"like='opensim' gives NaN at {len(frames)} of {len(length)} frames, frame {frames[0]} the first of them, "
-        f"for {', '.join(where[:4])}{f' and {len(where) - 4} others' if where[4:] else ''}, as OpenSim itself does in "
-        "these poses; without it there is a length in every pose",
-        MusculoWarning,
-        stacklevel=4,  # through `_geometry` and who called it
-    )
-
-
-def refuse_mixed_rates(p: CompiledPaths) -> None:
-    if p.indirect:
-        raise Unsupported(
-            f"{p.indirect[0]} follows an angle of a joint whose speeds are an angular velocity, not the angle's "
-            "derivative; make the joint a gimbal or custom joint, or use like='opensim', which mixes the two up"
-        )

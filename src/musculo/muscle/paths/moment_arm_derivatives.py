@@ -26,8 +26,9 @@ from musculo.kernels.tree.node_kinematics import MOTION_ROWS
 from musculo.kernels.tree.tree_frames import MotionFrames, kinematics_frames, over_frames
 from musculo.model.model import Model
 from musculo.muscle.paths.compile_paths import compiled_paths
-from musculo.muscle.paths.geometry import muscle_geometry, refuse_mixed_rates
+from musculo.muscle.paths.geometry import muscle_geometry
 from musculo.muscle.paths.path_passes import begins_later, chunks, in_two_passes, mark_cut_short, put_function_paths
+from musculo.muscle.paths.refused_paths import refuse_mixed_rates
 
 # Poses of so many frames at a time are kept between the two kernels: they stay in the cache of the processor.
 _CHUNK = 512

@@ -37,8 +37,8 @@ from musculo.model.path_force import ClutchedPathSpring, PathActuator
 from musculo.muscle.fibers.compile_muscles import CompiledMuscles, compiled_muscles
 from musculo.muscle.path_loads.path_forces import compile_path_forces
 from musculo.muscle.paths.compile_paths import CompiledPaths, compiled_paths
-from musculo.muscle.paths.geometry import refuse_mixed_rates
 from musculo.muscle.paths.path_passes import begins_later
+from musculo.muscle.paths.refused_paths import refuse_mixed_rates
 from musculo.simulation.forces.acting import UserKernel, is_kernel
 from musculo.simulation.forces.kernel_force import KernelForce
 from musculo.simulation.muscles.excitations import actuator_names
