@@ -2,7 +2,7 @@
 finishes.
 
 Everything from markers to joint loads stays on the device; results alone come back. The CPU lays the paths of poses in
-which surfaces overlap, and serves frames whose program Newton's method leaves.
+which surfaces overlap, serves frames whose program Newton's method leaves, and does samples that lack a pose.
 """
 
 from __future__ import annotations
@@ -15,19 +15,13 @@ import numpy as np
 
 from musculo.analyses.inverse_kinematics.pose_breaks import MOST_ITERATIONS
 from musculo.analyses.static_optimization.least_effort import Status, least_effort
+from musculo.analyses.uncertainty.chain_data import data_of_samples, refuse_unknown
 from musculo.analyses.uncertainty.inputs import Changes, Step
 from musculo.analyses.uncertainty.sample_chain import TOLERANCE, SampleChain
 from musculo.analyses.uncertainty.sampling import Progress, SampleStore
 from musculo.arrays import FloatArray
 from musculo.compile.compiled import compiled
-from musculo.dynamics.inverse import outboard_frames
-from musculo.errors import Unsupported
 from musculo.kernels.cuda.cuda_chain import (
-    ChainData,
-    EffortData,
-    LoadData,
-    PullData,
-    TrialData,
     chain_kernels,
     chain_recipes,
     move_grid,
@@ -44,8 +38,6 @@ from musculo.kernels.fit.pose_search import CONVERGED, space_for
 from musculo.kernels.scalar.bounded_effort import SERVED, EffortRoom, effort_room
 from musculo.kernels.tree.tree_frames import work_rows
 from musculo.kernels.wrapping.geodesic.taut_path import UNFINISHED
-from musculo.model.body import GROUND
-from musculo.muscle.fibers.scaled_muscles import scaled_muscles
 from musculo.muscle.path_loads.path_wrenches import layout_of_wrenches
 from musculo.muscle.paths.path_passes import Begun, run_paths
 
@@ -69,8 +61,9 @@ class GpuChain:
         self.chain, self.samples, self.frames = chain, len(changes), len(chain.time)
         self.literal = chain.options.wrapping == "opensim"
         self.seconds: dict[str, float] = {}
-        self.finished_on_cpu = {"paths": 0, "programs": 0}
-        _refuse(chain)
+        self.changes = changes
+        self.finished_on_cpu = {"paths": 0, "programs": 0, "samples": 0}
+        refuse_unknown(chain)
         self._data(changes)
         self._sizes()
         free = cuda_module().current_context().get_memory_info()[0]
@@ -79,88 +72,11 @@ class GpuChain:
 
     # --- what the kernels take ----------------------------------------------------------------------------------------
     def _data(self, changes: Sequence[Changes]) -> None:
-        chain = self.chain
-        c, joints = chain.c, compiled(chain.model, merged=False)
-        stacked = Changes(*(np.stack([getattr(one, name) for one in changes]) for name in Changes._fields))
-        location = chain.targets.location + np.einsum("mij,smj->smi", chain.axes, stacked.marker_shift)
-        merged, apart = (part.rows(stacked.mass, stacked.center_shift) for part in (chain.merged, chain.joints))
-        muscles = scaled_muscles(chain.muscles, *np.moveaxis(stacked.muscle, 1, 0)).muscles
-        wide = {name for name, values in muscles._asdict().items() if values.ndim == 2}
-        speeds = chain.model.speed_index
-        names, zu = chain.embedding.coordinate_names, chain.embedding.speed_names
-        trial = TrialData(
-            np.ascontiguousarray(chain.start),
-            np.ascontiguousarray(chain.recorded.markers),
-            chain.smooth,
-            chain.slope,
-            chain.bend,
-            np.array([chain.model.coordinate_index(name) for name in names], dtype=np.int64),
-            np.array([speeds(name) for name in zu], dtype=np.int64),
-        )
-        loads = LoadData(
-            self._flat([load.force for load in chain.loads]),
-            self._flat([load.moment for load in chain.loads]),
-            self._flat([load.point for load in chain.loads]),
-            np.array([c.body_node[load.body] for load in chain.loads], dtype=np.int64),
-            np.array([joints.body_node[load.body] for load in chain.loads], dtype=np.int64),
-            stacked.load[0],
-            stacked.point_shift[0],
-        )
-        used = np.flatnonzero(chain.used)
-        effort = EffortData(
-            used.astype(np.int64),
-            np.array([zu.index(motor.coordinate) for motor in chain.motors], dtype=np.int64),
-            np.array([motor.optimal_force for motor in chain.motors], dtype=float),
-            chain.low,
-            chain.top,
-            np.ones(len(chain.low)),
-        )
-        self.layout = layout_of_wrenches(chain.model)
+        self.layout = layout_of_wrenches(self.chain.model)
         self.extra = np.tile(np.eye(6), (self.layout.width, 1))
-        self.width = c.n_u + len(self.extra)
-        body_nodes = np.array(list(joints.body_node.values()), dtype=np.int64)
-        outboard = outboard_frames(chain.model)
-        at = np.array([chain.model.joint_names.index(one.joint) for one in chain.wanted], dtype=np.int64)
-        pulls = PullData(
-            np.ascontiguousarray(self.layout.row_path, dtype=np.int64),
-            body_nodes[self.layout.row_body],
-            np.asarray(self.layout.row_path * self.width + c.n_u + 6 * self.layout.row_slot, dtype=np.int64),
-            outboard.node[at],
-            outboard.offset[at],
-        )
-        t = chain.tables
-        first = ChainData(
-            c.tree,
-            c.table,
-            joints.tree,
-            joints.table,
-            t.couplings,
-            t.table,
-            chain.targets,
-            chain.unknowns,
-            chain.muscles.muscles,
-            chain.muscles.curves,
-            trial,
-            loads,
-            effort,
-            pulls,
-        )
-        every = [
-            first._replace(
-                tree=c.tree._replace(inertia=merged[k]),
-                joints=joints.tree._replace(inertia=apart[k]),
-                targets=chain.targets._replace(location=location[k]),
-                muscles=muscles._replace(**{name: getattr(muscles, name)[k] for name in wide}),
-                loads=loads._replace(factor=stacked.load[k], shift=stacked.point_shift[k]),
-            )
-            for k in range(self.samples)
-        ]
+        self.width = self.chain.c.n_u + len(self.extra)
         self.memory = LaneMemory()
-        self.placed = placed(self.memory, every, own_types=False)
-
-    def _flat(self, vectors: Sequence[Any]) -> FloatArray:
-        whole = [np.broadcast_to(np.asarray(one, dtype=float), (self.frames, 3)) for one in vectors]
-        return np.ascontiguousarray(np.concatenate(whole, axis=1)) if whole else np.zeros((self.frames, 1))
+        self.placed = placed(self.memory, data_of_samples(self.chain, self.layout, changes), own_types=False)
 
     def _sizes(self) -> None:
         chain, c = self.chain, self.chain.c
@@ -230,7 +146,7 @@ class GpuChain:
         self.run_steps = chain_kernels(*layouts)
         self.run_paths = path_kernels(*named[:3], self.literal)
         rest = np.ascontiguousarray(self.extra.ravel())
-        movers()[1][move_grid(lanes, len(rest))](cuda.to_device(rest), 6 * self.n_u, self.work[2])
+        movers().fill[move_grid(lanes, len(rest))](cuda.to_device(rest), 6 * self.n_u, self.work[2])
 
     # --- the steps ----------------------------------------------------------------------------------------------------
     def run(self, store: SampleStore, progress: Progress | None = None) -> None:
@@ -287,29 +203,35 @@ class GpuChain:
         cuda_module().synchronize()
         self.seconds[name] = self.seconds.get(name, 0.0) + time.perf_counter() - begin
 
+    def _marked(self, name: str, value: float) -> Any:
+        """Lanes in which any row has this value."""
+        cuda, source = cuda_module(), self.a[name]
+        out = cuda.device_array((1, source.shape[1]))
+        movers().mark[move_grid(source.shape[1], 1)](source, float(value), out)
+        return np.flatnonzero(out.copy_to_host()[0])
+
     def _picked(self, name: str, which: Any, rows: int | None = None) -> FloatArray:
         """(lanes, rows) of some lanes, on the host."""
         cuda, source = cuda_module(), self.a[name]
         out = cuda.device_array((source.shape[0], len(which)))
-        movers()[2][move_grid(len(which), source.shape[0])](source, which, out)
+        movers().pick[move_grid(len(which), source.shape[0])](source, which, out)
         return np.ascontiguousarray(out.copy_to_host()[:rows].T)
 
     def _put(self, values: FloatArray, which: Any, name: str) -> None:
         cuda = cuda_module()
         rows = cuda.to_device(np.ascontiguousarray(values.T))
-        movers()[3][move_grid(len(which), values.shape[1])](rows, which, self.a[name])
+        movers().put[move_grid(len(which), values.shape[1])](rows, which, self.a[name])
 
     def _finish_paths(self) -> None:
         """Paths over surfaces that overlap, of which the first pass leaves a mark."""
         if self.literal:
             return
-        flags = self.a["flags"].copy_to_host()
-        lanes = np.flatnonzero((flags == UNFINISHED).any(axis=0))
+        lanes = self._marked("flags", UNFINISHED)
         if not lanes.size:
             return
         self.finished_on_cpu["paths"] += len(lanes)
         which = cuda_module().to_device(lanes.astype(np.int64))
-        status = np.ascontiguousarray(flags[: self.paths, lanes].T).astype(np.int8)
+        status = self._picked("flags", which, self.paths).astype(np.int8)
         length = self._picked("length", which, self.paths)
         arms = self._picked("arms", which, self.paths * self.width)
         begun = Begun(length, arms.reshape(len(lanes), self.paths, self.width), status)
@@ -344,7 +266,7 @@ class GpuChain:
 
     def _give(self, store: SampleStore, first: int) -> None:
         """Results of a batch into the store, where they are as the CPU has them."""
-        cuda, give = cuda_module(), movers()[0]
+        cuda, give = cuda_module(), movers().give
         begin = time.perf_counter()
         columns = store.values.shape[2]
         out = cuda.device_array((self.batch, self.frames, columns))
@@ -355,7 +277,7 @@ class GpuChain:
                     source[: at.stop - at.start], self.batch, at.start, out
                 )
         rows = store.values[first : first + self.batch]
-        rows[:] = out.copy_to_host()
+        out.copy_to_host(np.asarray(rows))
         lost = (self.a["found"].copy_to_host()[0] != CONVERGED).reshape(self.frames, self.batch).T
         failed = store.failed[first : first + self.batch]
         failed[:] = 0
@@ -370,6 +292,10 @@ class GpuChain:
             for name, at in store.columns.items():
                 if name not in ("angle", "moment"):
                     rows[:, :, at][unsolved] = np.nan
+        for k in np.flatnonzero(lost.any(axis=1)).tolist():
+            # the CPU also seeks poses from those beside
+            self.finished_on_cpu["samples"] += 1
+            store.put(first + k, self.chain.run(self.changes[first + k], tuple(store.columns)))
         self.seconds["results to the host"] = self.seconds.get("results to the host", 0.0) + time.perf_counter() - begin
 
 
@@ -383,33 +309,3 @@ _GIVEN = {
     "joint_moment": "turns",
     "joint_force_size": "sizes",
 }
-
-
-def _refuse(chain: SampleChain) -> None:
-    """What the device does not do."""
-    why = ""
-    if chain.embedding.freely_turning or chain.embedding.partly_turning:
-        why = "joints whose speeds are angular velocities"
-    elif any(load.force_in != GROUND or load.point_in != GROUND for load in chain.loads):
-        why = "external loads in other frames than ground"
-    elif chain.acts and chain.last >= Step.MUSCLES:
-        why = "limits, bushings and contacts of the model"
-    elif chain.options.power != 2.0:
-        why = "powers of activations other than 2"
-    elif any(motor.coordinate not in chain.embedding.speed_names for motor in chain.motors):
-        why = "actuators at coordinates that follow others"
-    elif chain.model.muscles and layout_of_wrenches(chain.model).paths.functions.members:
-        why = "paths that are functions of coordinates"
-    elif any(one.frame != GROUND or one.side != "child" for one in chain.wanted) or any(
-        compiled(chain.model, merged=False).joint_reversed[one.joint] for one in chain.wanted
-    ):
-        why = 'joint loads other than on="child" and frame="ground", or of reversed joints'
-    elif _moving(chain):
-        why = "prescribed coordinates that move"
-    if why:
-        raise Unsupported(f"uncertainty on a GPU does not know {why}; use device='cpu'")
-
-
-def _moving(chain: SampleChain) -> bool:
-    given = [chain.model.coordinate_index(rule.dependent) for rule in chain.embedding.rules if not rule.inputs]
-    return bool((chain.start[:, given] != chain.start[:1, given]).any())

@@ -236,7 +236,10 @@ class SampleChain:
 
     # --- the steps ----------------------------------------------------------------------------------------------------
     def poses(self, changes: Changes) -> tuple[FloatArray, Any]:
-        """Poses (frames, n) nearest to the recording, each from the trial's own pose; and which did not converge."""
+        """Poses (frames, n) nearest to the recording, and which did not converge.
+
+        Each is sought from the trial's own pose and, where that leads nowhere, from the sample's poses beside it.
+        """
         shift = np.einsum("mij,mj->mi", self.axes, changes.marker_shift)
         targets = self.targets._replace(location=self.targets.location + shift)
         frames = len(self.time)
@@ -249,7 +252,13 @@ class SampleChain:
         )
         t = self.tables
         model = (self.c.tree, self.c.table, t.couplings, t.table, targets)
-        fit_from_starts(model, self.unknowns, self.recorded, TOLERANCE, MOST_ITERATIONS, found, 0, frames)
+        given = (model, self.unknowns, self.recorded, TOLERANCE, MOST_ITERATIONS, found)
+        fit_from_starts(*given, 0, frames)
+        for f in np.flatnonzero(found.status != CONVERGED).tolist():
+            for beside in (f - 1, f + 1):
+                if 0 <= beside < frames and found.status[beside] == CONVERGED and found.status[f] != CONVERGED:
+                    found.q[f] = found.q[beside]
+                    fit_from_starts(*given, f, f + 1)
         return found.q, found.status != CONVERGED
 
     def motion(self, q: FloatArray) -> Motion:

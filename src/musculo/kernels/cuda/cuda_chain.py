@@ -284,6 +284,16 @@ def _fill_lanes(values, first, target):
         target[first + row, lane] = values[row]
 
 
+def _mark_lanes(source, value, out):
+    lane, row = cuda.grid(2)  # noqa: F821
+    if lane < source.shape[1] and row == 0:
+        found = 0.0
+        for k in range(source.shape[0]):
+            if source[k, lane] == value:
+                found = 1.0
+        out[0, lane] = found
+
+
 def _pick_lanes(source, which, out):
     k, row = cuda.grid(2)  # noqa: F821
     if k < which.shape[0] and row < source.shape[0]:
@@ -342,12 +352,20 @@ def chain_recipes(chain: Layout, spaces: TableLayout, rooms: TableLayout) -> lis
     return [Recipe(_step, (name, chain, spaces, rooms), given) for name, given in signatures.items()]
 
 
+class Movers(NamedTuple):
+    """CUDA kernels that hand results over; launch them with `move_grid`."""
+
+    give: Any  # (source, samples, first, out) to (samples, frames, columns)
+    fill: Any  # (values, first, target) the same numbers to all lanes
+    mark: Any  # (source, value, out) lanes in which a row has this value
+    pick: Any  # (source, which, out) some lanes
+    put: Any  # (values, which, target) back to where they were
+
+
 @cache
-def movers() -> tuple[Any, Any, Any, Any]:
-    """Kernels that hand results over: to (samples, frames, columns), the same to all lanes, some lanes out and in."""
-    lanes = (_give_lanes, _fill_lanes, _pick_lanes, _put_lanes)
-    give, fill, pick, put = (jit(with_names(one)) for one in lanes)
-    return give, fill, pick, put
+def movers() -> Movers:
+    """These kernels."""
+    return Movers(*(jit(with_names(one)) for one in (_give_lanes, _fill_lanes, _mark_lanes, _pick_lanes, _put_lanes)))
 
 
 def sample_grid(samples: int, frames: int) -> tuple[tuple[int, int], tuple[int, int]]:
