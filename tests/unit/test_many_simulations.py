@@ -71,6 +71,8 @@ def test_results_have_labels(found) -> None:
 def test_mistakes_name_the_simulation(model) -> None:
     with pytest.raises(InvalidInput, match=r"simulation 2: .*brachialiss"):
         simulate_many(model, None, None, TIMES, excitations=[0.1, 0.2, {"brachialiss": 0.1}])
+    with pytest.raises(InvalidInput, match=r"simulation 1: .*simulate takes, but not simulate_many"):
+        simulate_many(model, None, None, TIMES, excitations=[0.1, {"brachialis": lambda t: 0.1}])
 
 
 def test_lists_must_agree(model, excitations) -> None:

@@ -162,6 +162,19 @@ def test_a_file_of_controls(model, tmp_path) -> None:
     assert_allclose(one.q[-1], other.q[-1], atol=1e-12)
 
 
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        ({"excitations": {"brachialis": lambda t: [0.1, 0.2]}}, r"'brachialis'\] gives \[0.1, 0.2\] at t = 0 s"),
+        ({"excitations": {"brachialis": lambda t: "high"}}, "a function of time gives one number"),
+        ({"controller": 3}, "controller is 3; give a function"),
+    ],
+)
+def test_functions_that_give_no_control_are_named(model, given, words) -> None:
+    with pytest.raises(InvalidInput, match=words):
+        simulate(model, None, None, SPAN, **given)
+
+
 def test_functions_of_python_and_arrays_are_controls(model) -> None:
     names = model.muscle_names
     times = np.linspace(0.0, 0.3, 4)

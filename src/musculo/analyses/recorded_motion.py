@@ -229,7 +229,10 @@ def motion_of_states(model: Model, table: Table, span: tuple[float, float] = (-n
     check_model(model)
     table = checked_table("the table of states", table)
     if table.degrees:
-        raise InvalidInput(f"{table.source}: states must be in radians, and the file says inDegrees=yes")
+        raise InvalidInput(
+            f"{table.source}: states must be in radians, and the file says inDegrees=yes; simulations write states as "
+            "..._states.sto, in radians, beside ..._states_degrees.mot"
+        )
     _check_columns(table, [f"{coordinate_path(j.name, c.name)}/value" for j in model.joints for c in j.coordinates])
     q, u, missing = np.zeros((len(table), len(model.coordinates))), np.zeros((len(table), len(model.speed_names))), []
     rows = {name: k for k, name in enumerate(model.speed_names)}

@@ -67,7 +67,10 @@ def _default(model: Model, time: float) -> Start:
 def _of_row(model: Model, table: Table, task: ForwardSetup, work: Work) -> Start:
     """The states of one row of a file, and defaults where it has no column."""
     if table.degrees:
-        raise InvalidInput(f"{table.source}: states must be in radians, and the file says inDegrees=yes")
+        raise InvalidInput(
+            f"{table.source}: states must be in radians, and the file says inDegrees=yes; simulations write states as "
+            "..._states.sto, in radians, beside ..._states_degrees.mot"
+        )
     if not len(table):
         raise InvalidInput(f"{table.source} has no rows; a simulation begins with one")
     initial_time, balanced = task.initial_time, task.solve_for_equilibrium_for_auxiliary_states

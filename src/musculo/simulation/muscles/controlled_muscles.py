@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -32,6 +33,8 @@ def controlled_muscles(
     span: tuple[float, float],
 ) -> tuple[MuscleForce, float, tuple[str, ...]]:
     """What muscles and other actuators do under these controls, the longest step [s], and notes."""
+    if controller is not None and not callable(controller):
+        raise InvalidInput(f"controller is {controller!r:.60}; give a function of time and state, or a compiled one")
     stated, called = in_python(model, {} if excitations is None else excitations)
     functions = control_functions(model, stated)
     if called:
@@ -47,7 +50,7 @@ def _with_functions(called: Mapping[str, Callable[[float], float]], controller: 
         raise InvalidInput("a compiled controller goes with numbers, samples and functions of musculo.functions alone")
 
     def both(t: float, state: ControllerState) -> ArrayLike | Mapping[str, float]:
-        found = {name: float(function(t)) for name, function in called.items()}
+        found = {name: _number(name, t, function(t)) for name, function in called.items()}
         if controller is None:
             return found
         given = controller(t, state)
@@ -59,3 +62,13 @@ def _with_functions(called: Mapping[str, Callable[[float], float]], controller: 
         return total
 
     return both
+
+
+def _number(name: str, t: float, given: object) -> float:
+    """What a function of time gives."""
+    if np.size(given) == 1:  # type: ignore[arg-type]
+        with suppress(TypeError, ValueError):
+            return float(np.reshape(np.asarray(given, dtype=float), ()))
+    raise InvalidInput(
+        f"excitations[{name!r}] gives {given!r:.60} at t = {t:.6g} s; a function of time gives one number"
+    )

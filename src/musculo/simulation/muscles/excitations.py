@@ -158,6 +158,11 @@ def _function(name: str, given: Any) -> Function:
         return given
     if isinstance(given, Sequence | np.ndarray) and not isinstance(given, str) and len(given) == 2:
         return _sampled(name, *given)
+    if callable(given):
+        raise InvalidInput(
+            f"excitations[{name!r}] is a function in Python, which simulate takes, but not simulate_many; give "
+            "(times, values), or a function of musculo.functions"
+        )
     try:
         value = float(given)
     except (TypeError, ValueError):
