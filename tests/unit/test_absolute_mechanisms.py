@@ -6,9 +6,10 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from musculo import Body, Placement
+from musculo import Body, ExternalLoad, Placement
 from musculo.absolute import (
     AngleDriver,
+    CoordinateDriver,
     Distance,
     DistanceDriver,
     EulerDriver,
@@ -21,12 +22,13 @@ from musculo.absolute import (
     PointOnEllipsoid,
     PositionDriver,
     Revolute,
+    Scapulothoracic,
     Spherical,
     Status,
     Universal,
     kinematic_analysis,
 )
-from musculo.errors import InvalidInput, InvalidModel, UnknownName
+from musculo.errors import InvalidInput, InvalidModel, MusculoError, UnknownName
 
 # Newton's method stops where its last step is smaller than 1e-10.
 STEP = 1e-9
@@ -129,6 +131,33 @@ def test_contradictions_are_named():
     assert_allclose(np.abs(found.residual).max(), 0.5, atol=1e-6)
 
 
+def test_loads_from_outside():
+    """A rod that hangs still from a hinge, with a load at its end: loads of the hinge by hand; what is refused."""
+    base, top = Frame("ground"), Frame("rod")
+    motor = OrientationDriver("motor", base, top, "z")
+    m = Mechanism((ROD,), (Revolute("hinge", base, top), motor), (0.0, 0.0, 0.0), chain=((motor.guided, top),))
+    still = {"motor": GivenOrientation.about(Z, np.zeros(3))}
+    load = ExternalLoad("rod", (0.0, -50.0, 7.0), (0.4, 0.0, 0.0), moment=(1.0, 2.0, 3.0))
+    found = kinematic_analysis(m, still, forces=[load], loads=True)
+    assert_allclose(found.load("hinge")[0], np.tile([0.0, 50.0, -7.0], (3, 1)), atol=1e-12)
+    assert_allclose(found.load("motor")[1][:, 2], 0.4 * 50.0 - 3.0, atol=1e-12)
+    assert_allclose(found.load("hinge")[1][:, :2], np.tile([-1.0, -2.0 + 7.0 * 0.4], (3, 1)), atol=1e-12)
+    same = kinematic_analysis(m, still, forces=m.forces([load], 3), loads=True)
+    assert np.array_equal(same.multipliers, found.multipliers)
+    placed = kinematic_analysis(m, still, start={"rod": Placement("ground")})
+    assert_allclose(placed.relative("ground", "rod"), found.relative(base, top), atol=STEP)
+    for forces, why in (
+        (np.zeros((3, 3)), r"forces have shape \(3, 3\); give .* here \(3, 6\)"),
+        (np.full((3, 6), np.nan), "of finite numbers"),
+        ([ExternalLoad("rod", force_in="rod")], "given in another frame"),
+        ([ExternalLoad("rodd")], "no body 'rodd'"),
+    ):
+        with pytest.raises(MusculoError, match=why):
+            kinematic_analysis(m, still, forces=forces)
+    with pytest.raises(InvalidInput, match=r"weights are .* two above zero"):
+        kinematic_analysis(m, still, weights=(1.0, 0.0))
+
+
 def test_frames_after_one_without_a_position():
     """They start from the last that has one: a distance out of reach for a while."""
     base, tip, far = (
@@ -208,6 +237,8 @@ def test_mechanisms_that_are_none():
         (AngleDriver("e", base, tip, (((0, 1), (0, 0, 1)),)), "'e': a direction is .* needs 3 numbers"),
         (PointOnEllipsoid("e", base, tip, (1, 0, 1)), "'e': radii are .* three above zero"),
         (Distance("e", base, tip, 0.0), "'e': the distance is 0.0 m"),
+        (Scapulothoracic("e", base, tip), "'e': points are .* two that differ"),
+        (CoordinateDriver("e"), "'e' names no coordinate"),
     ):
         with pytest.raises(InvalidModel, match=why):
             Mechanism((ROD,), (made,))

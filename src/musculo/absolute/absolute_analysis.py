@@ -13,10 +13,11 @@ from numpy.typing import ArrayLike
 from musculo.absolute.diagnosis import Diagnosis, diagnose
 from musculo.absolute.drivers.euler_driver import EulerDriver
 from musculo.absolute.euler_parameters import product, relative_euler_parameters, rotation_matrix
-from musculo.absolute.frame import Frame
+from musculo.absolute.frame import Frame, framed
 from musculo.absolute.given_motion import Given, GivenNumbers, GivenOrientation, GivenPose
 from musculo.absolute.mechanism import Mechanism
 from musculo.arrays import FloatArray, IntArray
+from musculo.dynamics.loads.external import Loads, listed
 from musculo.errors import InvalidInput, UnknownName
 from musculo.kernels.absolute.absolute_frames import (
     ASSEMBLED,
@@ -27,6 +28,7 @@ from musculo.kernels.absolute.absolute_frames import (
     analysis_frames,
 )
 from musculo.kernels.tree.tree_frames import over_frames
+from musculo.model.body import Placement
 
 # The paper's tolerance of the last step (Antunes2025, section 4.3) [rad, m].
 TOLERANCE = 1e-10
@@ -98,9 +100,12 @@ class AbsoluteAnalysis:
             raise UnknownName("coordinate", name, self.mechanism.coordinates)
         return self.x[:, 7 * len(self.mechanism.bodies) + self.mechanism.coordinates.index(name)]
 
-    def relative(self, first: Frame, second: Frame) -> FloatArray:
-        """Euler parameters (frames, 4) of a second frame relative to a first one, both fixed to their bodies."""
-        return relative_between(self.mechanism, self.x, first, second)
+    def relative(self, first: Frame | Placement | str, second: Frame | Placement | str) -> FloatArray:
+        """Euler parameters (frames, 4) of a second frame relative to a first one, both fixed to their bodies.
+
+        Names of bodies stand for the bodies' own frames. Those of joints give other components.
+        """
+        return relative_between(self.mechanism, self.x, framed(first), framed(second))
 
     def load(self, name: str) -> tuple[FloatArray, FloatArray]:
         """Force and moment (frames, 3) that a constraint, or what is reported under this name, exerts."""
@@ -132,9 +137,9 @@ def kinematic_analysis(
     mechanism: Mechanism,
     given: Mapping[str, Given],
     *,
-    start: ArrayLike | None = None,
+    start: ArrayLike | Mapping[str, Placement] | None = None,
     coordinates: ArrayLike | None = None,
-    forces: FloatArray | None = None,
+    forces: FloatArray | Loads | None = None,
     loads: bool = False,
     tolerance: float = TOLERANCE,
     together: int = 8,
@@ -151,11 +156,12 @@ def kinematic_analysis(
     Args:
         mechanism: bodies, constraints, and drivers for all that can move.
         given: what each driver is told, by its name.
-        start: (n_positions,) a position near the first frame (`mechanism.position`), from which each frame follows the
-            one before; or one for each frame. By default the bodies are assembled along `mechanism.chain`.
+        start: where bodies are near the first frame, from which each frame follows the one before: a mapping from their
+            names to placements in ground, or (n_positions,) of `mechanism.position`; or (frames, n_positions). By
+            default the bodies are assembled along `mechanism.chain`.
         coordinates: (frames, n) of the coordinates that are unknowns, for assembling.
-        forces: (frames, n_unknowns) loads from outside: of each body force and moment about ground's origin, in ground;
-            then forces on coordinates.
+        forces: loads from outside: `ExternalLoad`s given in ground, or (frames, n_unknowns): of each body force and
+            moment about ground's origin, in ground; then forces on coordinates.
         loads: whether multipliers and loads are wanted.
         tolerance: of the last step of Newton's method [rad, m].
         together: how many frames (1 to 8) are sought at once from the same one before them.
@@ -166,10 +172,15 @@ def kinematic_analysis(
         raise InvalidInput(
             f"together is {together!r} and tolerance {tolerance!r}; give 1 to 8, and a number above zero"
         )
+    if isinstance(start, Mapping):
+        start = mechanism.position(start)
     frames = _frames(given, coordinates, start)
     c, m = mechanism.compiled, mechanism.n_equations
     signals = mechanism.signals(given, frames)
     begin, first = _start(mechanism, start, coordinates, frames)
+    acting = _forces(mechanism, forces, frames)
+    if weights is not None and not (len(weights) == 2 and min(weights) > 0.0):
+        raise InvalidInput(f"weights are {weights}; give two above zero, of joints and of drivers")
     if weights is None:
         weights = (JOINT_WEIGHT, 1.0) if m > mechanism.n_unknowns else (1.0, 1.0)
     weight = np.array([w for e in mechanism.equations for w in [weights[e.drives] ** 2] * mechanism.count(e.name)])
@@ -188,7 +199,7 @@ def kinematic_analysis(
     out = AbsoluteFrames(
         start=first,
         signals=signals if signals.shape[1] else np.zeros((frames, 1)),
-        forces=np.zeros((0, n)) if forces is None else np.ascontiguousarray(forces, dtype=float),
+        forces=acting,
         x=np.empty((frames, mechanism.n_positions)),
         v=np.empty((frames, n)),
         a=np.empty((frames, n)),
@@ -244,6 +255,22 @@ def _frames(given: Mapping[str, Given], coordinates: ArrayLike | None, start: Ar
         stated = ", ".join(f"{name}: {count}" for name, count in counts.items())
         raise InvalidInput(f"drivers are told different numbers of frames ({stated})")
     return next(iter(counts.values()), 1)
+
+
+def _forces(mechanism: Mechanism, forces: FloatArray | Loads | None, frames: int) -> FloatArray:
+    """(frames, n_unknowns), or no rows where there are none."""
+    n = mechanism.n_unknowns
+    if forces is None:
+        return np.zeros((0, n))
+    if not isinstance(forces, np.ndarray):
+        return mechanism.forces(listed(forces, frames), frames)
+    array = np.ascontiguousarray(forces, dtype=float)
+    if array.shape != (frames, n) or not np.isfinite(array).all():
+        raise InvalidInput(
+            f"forces have shape {array.shape}; give (frames, n_unknowns), here {(frames, n)}, of finite numbers, or "
+            "ExternalLoads: [ExternalLoad('rod', force, point)]"
+        )
+    return array
 
 
 def _start(

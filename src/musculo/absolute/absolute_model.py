@@ -60,6 +60,9 @@ class AbsoluteModel:
     joints: Mapping[str, JointEquations]
     speed_rows: tuple[tuple[int, int], ...]  # of each speed: (its driver's equation, -1), or (a load, a component)
 
+    def __repr__(self) -> str:
+        return f"AbsoluteModel({self.model.name!r}, driven={self.driven!r}, {self.mechanism!r})"
+
     def given(self, q: FloatArray, u: FloatArray, udot: FloatArray) -> dict[str, Given]:
         """What the drivers are told for a motion (frames, n), (frames, n_u), (frames, n_u) of the model."""
         told: dict[str, Given] = {}

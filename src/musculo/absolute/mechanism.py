@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -16,6 +16,7 @@ from musculo.absolute.frame import Frame
 from musculo.absolute.given_motion import Given
 from musculo.absolute.load_of import LoadOf
 from musculo.arrays import FloatArray
+from musculo.dynamics.loads.external import ExternalLoad
 from musculo.errors import InvalidInput, InvalidModel, UnknownName
 from musculo.model.body import GROUND, Body, Placement
 from musculo.spatial.rotation import quaternion_from_xyz
@@ -64,6 +65,8 @@ class Mechanism:
                 met.update(dict.fromkeys(e.unknowns))
             except InvalidModel as error:
                 raise InvalidModel(f"{e.name!r}: {error}") from None
+            if "" in met:
+                raise InvalidModel(f"{e.name!r} names no coordinate; give it one")
             frames = (frame for row in e.rows() for term in row for frame in (term.first, term.second))
             for frame in (*frames, *(e.place or ())):
                 if frame is not None and frame.body not in bodies:
@@ -195,6 +198,27 @@ class Mechanism:
         values = [float((coordinates or {}).get(name, 0.0)) for name in self.coordinates]
         places = np.array([place.translation for place in own], dtype=float)
         return np.asarray(self.positions(places[None], turned[None], np.array([values]))[0])
+
+    def forces(self, loads: Sequence[ExternalLoad], frames: int) -> FloatArray:
+        """(frames, n_unknowns) of loads given in ground: of each body force, and moment about ground's origin.
+
+        Raises:
+            InvalidInput: a load that is given in another frame.
+        """
+        found, names = np.zeros((frames, self.n_unknowns)), [b.name for b in self.bodies]
+        for load in loads:
+            if load.body not in (GROUND, *names):
+                raise UnknownName("body", load.body, names, load.source or "an external load")
+            if load.force_in != GROUND or load.point_in != GROUND:
+                raise InvalidInput(f"the load on {load.body!r} is given in another frame; give it in ground")
+            force, point, moment = (
+                np.broadcast_to(np.asarray(x, dtype=float), (frames, 3)) for x in (load.force, load.point, load.moment)
+            )
+            if load.body != GROUND:
+                k = 6 * names.index(load.body)
+                found[:, k : k + 3] += force
+                found[:, k + 3 : k + 6] += moment + np.cross(point, force)
+        return found
 
     def positions(self, places: FloatArray, parameters: FloatArray, coordinates: FloatArray) -> FloatArray:
         """x of body frames at `places` (frames, bodies, 3) turned by `parameters` (frames, bodies, 4)."""

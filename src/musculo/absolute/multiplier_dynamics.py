@@ -40,6 +40,9 @@ class AbsoluteLoads:
     moment: FloatArray  # (frames, joints, 3) [N m]
     analysis: AbsoluteAnalysis
 
+    def __repr__(self) -> str:
+        return f"AbsoluteLoads({len(self.tau)} frames, {len(self.speed_names)} speeds, {len(self.joint_names)} joints)"
+
     def in_joint_axes(self, axes: JointAxes = "jcs") -> tuple[FloatArray, FloatArray]:
         """Force and moment (frames, joints, 3) of the proximal segment (the joint's parent) on the distal one.
 
@@ -160,27 +163,21 @@ def body_forces(
     """(frames, n_unknowns): of each body force, and moment about ground's origin, in ground; None without loads."""
     if not loads:
         return None
-    names = list(system.model.body_names)
-    forces = np.zeros((frames, system.mechanism.n_unknowns))
     poses: AbsoluteAnalysis | None = None
+    in_ground = []
     for load in loads:
-        force, point, moment = (
-            np.broadcast_to(np.asarray(x, dtype=float), (frames, 3)) for x in (load.force, load.point, load.moment)
-        )
-        if load.body != GROUND and load.body not in names:
-            raise UnknownName("body", load.body, names, load.source or "an external load")
         if load.force_in != GROUND or load.point_in != GROUND:
             if poses is None:
                 poses = kinematic_analysis(system.mechanism, given, coordinates=coordinates, threads=threads)
+            force, point, moment = (
+                np.broadcast_to(np.asarray(x, dtype=float), (frames, 3)) for x in (load.force, load.point, load.moment)
+            )
             R, _ = _frame_pose(system, poses, load.force_in)
             force, moment = np.einsum("fij,fj->fi", R, force), np.einsum("fij,fj->fi", R, moment)
             R, p = _frame_pose(system, poses, load.point_in)
-            point = p + np.einsum("fij,fj->fi", R, point)
-        if load.body != GROUND:
-            k = 6 * names.index(load.body)
-            forces[:, k : k + 3] += force
-            forces[:, k + 3 : k + 6] += moment + np.cross(point, force)
-    return forces
+            load = ExternalLoad(load.body, force, p + np.einsum("fij,fj->fi", R, point), moment, source=load.source)
+        in_ground.append(load)
+    return system.mechanism.forces(in_ground, frames)
 
 
 def _frame_pose(system: AbsoluteModel, found: AbsoluteAnalysis, name: str) -> tuple[FloatArray, FloatArray]:

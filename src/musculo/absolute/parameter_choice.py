@@ -74,6 +74,8 @@ def choose_parameters(
         silent: whether no warning is given.
     """
     n = len(axes)
+    if not isinstance(given, GivenOrientation):
+        raise InvalidInput("give the motion as GivenOrientation.of(parameters) or GivenOrientation.about(axis, angle)")
     if n not in (1, 2, 3):
         raise InvalidInput(f"a joint turns about one, two or three axes, not {n}")
     size = np.sqrt(np.mean(given.parameters[:, 1:] ** 2, axis=0))

@@ -9,6 +9,7 @@ from musculo.absolute.constraints.constraint import Constraint
 from musculo.absolute.constraints.point_on_ellipsoid import PointOnEllipsoid
 from musculo.absolute.frame import Frame
 from musculo.absolute.terms import Row
+from musculo.errors import InvalidModel
 from musculo.model.body import Placement, Vec3
 
 
@@ -30,6 +31,8 @@ class Scapulothoracic(Constraint):
 
     @cached_property
     def _contacts(self) -> tuple[PointOnEllipsoid, ...]:
+        if len(self.points) != 2 or tuple(self.points[0]) == tuple(self.points[1]):
+            raise InvalidModel(f"points are {self.points}; give two that differ")
         first, second = self.frames
         frames = (Frame(Placement(second.body, point)) for point in self.points)
         return tuple(PointOnEllipsoid(self.name, first, frame, self.radii) for frame in frames)

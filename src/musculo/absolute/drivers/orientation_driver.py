@@ -29,7 +29,7 @@ class OrientationDriver(FrameDriver):
     axes: str = "xyz"
 
     def __post_init__(self) -> None:
-        if not self.axes or any(axis not in _ACROSS for axis in self.axes):
+        if not isinstance(self.axes, str) or not self.axes or any(axis not in _ACROSS for axis in self.axes):
             raise InvalidInput(f"driver {self.name!r}: axes is {self.axes!r}; give some of x, y, z, such as 'z'")
 
     @property
