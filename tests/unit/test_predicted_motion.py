@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from musculo.errors import InvalidInput, UnknownName
-from musculo.io import read_storage
+from musculo.demo import MODEL_FILE
+from musculo.errors import InvalidInput, MusculoWarning, UnknownName
+from musculo.io import read_osim, read_storage
 from musculo.results import Table
 from musculo.trajectory import (
     At,
@@ -28,6 +29,7 @@ from musculo.trajectory import (
     Throughout,
     Time,
     Trapezoidal,
+    model_coordinates,
 )
 
 TRANSCRIPTIONS = (Trapezoidal(4), HermiteSimpson(3), Radau(3, 3), BSplines(7), BSplines(6, degree=2))
@@ -266,3 +268,27 @@ def test_any_function_of_the_variables_can_be_evaluated_afterwards():
     assert_allclose(motion.evaluate(square)["square"], motion["swing/value"] ** 2 + motion.time)
     with pytest.raises(UnknownName, match="swng/value"):
         motion.evaluate(Formula(lambda q: q, "swng/value", "y"))
+
+
+def test_parts_of_the_wrong_kind_are_named():
+    x = Coordinate("x", (0, 1), initial=0, final=1)
+    push = Formula(lambda force: force, "force", "x/acceleration")
+    with pytest.raises(InvalidInput, match="goals: Effort is no goal"):
+        Problem((x,), 1.0, goals=Effort)
+    with pytest.raises(InvalidInput, match=r"goals: Formula\(force -> x/acceleration\) is no goal"):
+        Problem((x,), 1.0, goals=push)
+    with pytest.raises(InvalidInput, match="constraints: 'x/value' is no constraint"):
+        Problem((x,), 1.0, constraints=("x/value", (0, 1)))
+    with pytest.raises(InvalidInput, match="dynamics: Formula is no node function"):
+        Problem((x,), 1.0, dynamics=Formula)
+    with pytest.raises(InvalidInput, match="HermiteSimpson is no transcription"):
+        Problem((x,), 1.0, goals=Smoothness()).solve(HermiteSimpson)
+    with pytest.raises(InvalidInput, match="neither a node function nor names"):
+        Problem((x,), 1.0, constraints=At(0.0, {"x/value": 0.0}, 0.0)).solve(HermiteSimpson(5))
+    with pytest.warns(MusculoWarning, match="'force' moves nothing"):
+        Problem((x, Control("force", (-1, 1))), 1.0, goals=Effort("force")).solve(HermiteSimpson(5))
+
+
+def test_coupled_coordinates_are_no_variables():
+    leg = read_osim(MODEL_FILE)
+    assert [one.name for one in model_coordinates(leg)] == ["hip_flexion", "knee_flexion", "ankle_dorsiflexion"]

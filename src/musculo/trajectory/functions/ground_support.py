@@ -11,10 +11,10 @@ from musculo.dynamics.derivatives.reaction_derivatives import joint_reaction_der
 from musculo.errors import InvalidInput
 from musculo.model.body import GROUND
 from musculo.model.model import Model
-from musculo.trajectory.functions.rates import FEW, RateModel, bent, differenced_curvatures
+from musculo.trajectory.functions.rates import CurvedByDifferences, RateModel
 
 
-class GroundReaction:
+class GroundReaction(CurvedByDifferences):
     """What ground must do to a model that moves as it does: its force F and the zero-moment point p on a level, y up.
 
         M_P0 = (p - P0) x F + M_y e_y,    P0 = (0, level, 0):    p_x = M_z / F_y,    p_z = -M_x / F_y
@@ -41,10 +41,12 @@ class GroundReaction:
         self.inputs = self._rates.inputs(2)
         ends = ("force_x", "force_y", "force_z", "zmp_x", "zmp_z", "moment_y")
         self.outputs: tuple[str, ...] = tuple(f"ground/{end}" for end in ends)
-        self.pattern = self._rates.nonzeros(lambda states: self._both(states)[1], 2)
+        self.pattern = self._rates.nonzeros(self._all_slopes, 2)
         n = len(self._rates.names)
-        # the point is a ratio of forces, so accelerations do not enter in a line
-        self.curvature_pattern = bent(3 * n, 3 * n) if n <= FEW else None
+        self._bend(3 * n, 3 * n, n)
+
+    def _all_slopes(self, variables: FloatArray) -> FloatArray:
+        return self._both(variables)[1]
 
     def values(self, variables: FloatArray) -> FloatArray:
         """(nodes, 6)."""
@@ -54,12 +56,6 @@ class GroundReaction:
         """(nodes, 6) and (nodes, entries)."""
         values, slopes = self._both(variables)
         return values, slopes[:, self.pattern[0], self.pattern[1]]
-
-    def curvatures(self, variables: FloatArray, multipliers: FloatArray) -> FloatArray:
-        """(nodes, entries) of the sum over outputs of multipliers times second derivatives."""
-        assert self.curvature_pattern is not None
-        slopes, moved = (lambda states: self._both(states)[1]), range(len(self.inputs))
-        return differenced_curvatures(slopes, variables, multipliers, moved, self.curvature_pattern)
 
     def _both(self, variables: FloatArray) -> tuple[FloatArray, FloatArray]:
         F, M, by_F, by_M = self.wrench(variables)
@@ -91,7 +87,7 @@ class GroundReaction:
         return F, M, by_F, by_M
 
 
-class SupportMargins:
+class SupportMargins(CurvedByDifferences):
     """How far the zero-moment point is inside the edges of a polygon, times the vertical force over the weight.
 
         m_k = (a_k . (M_z, -M_x) - b_k F_y) / W,    edge k: a_k . p >= b_k with a unit vector a_k inwards
@@ -123,9 +119,12 @@ class SupportMargins:
         self._weight = sum(body.mass for body in model.bodies) * float(np.linalg.norm(model.gravity))
         self.inputs = self._ground.inputs
         self.outputs = (*(f"support/edge{k}" for k in range(len(corners))), "support/vertical_force")
-        self.pattern = self._ground._rates.nonzeros(lambda states: self._both(states)[1], 2)
-        n = len(self.inputs) // 3
-        self.curvature_pattern = bent(3 * n, 2 * n) if n <= FEW else None
+        self.pattern = self._ground._rates.nonzeros(self._all_slopes, 2)
+        n = len(self._ground._rates.names)
+        self._bend(3 * n, 2 * n, n)  # accelerations enter in a line
+
+    def _all_slopes(self, variables: FloatArray) -> FloatArray:
+        return self._both(variables)[1]
 
     def values(self, variables: FloatArray) -> FloatArray:
         """(nodes, edges + 1)."""
@@ -135,12 +134,6 @@ class SupportMargins:
         """(nodes, edges + 1) and (nodes, entries)."""
         values, slopes = self._both(variables)
         return values, slopes[:, self.pattern[0], self.pattern[1]]
-
-    def curvatures(self, variables: FloatArray, multipliers: FloatArray) -> FloatArray:
-        """(nodes, entries) of the sum over outputs of multipliers times second derivatives."""
-        assert self.curvature_pattern is not None
-        slopes, moved = (lambda states: self._both(states)[1]), range(2 * len(self.inputs) // 3)
-        return differenced_curvatures(slopes, variables, multipliers, moved, self.curvature_pattern)
 
     def _both(self, variables: FloatArray) -> tuple[FloatArray, FloatArray]:
         F, M, by_F, by_M = self._ground.wrench(variables)

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 
-from musculo.arrays import FloatArray, IntArray
+from musculo.arrays import FloatArray
 from musculo.dynamics.derivatives.dynamics_derivatives import inverse_dynamics_derivatives
 from musculo.dynamics.inverse import inverse_dynamics
 from musculo.model.model import Model
-from musculo.trajectory.functions.rates import FEW, RateModel, bent, differenced_curvatures
+from musculo.trajectory.functions.rates import CurvedByDifferences, RateModel
 
 
-class InverseDynamics:
+class InverseDynamics(CurvedByDifferences):
     """tau_z = J^T (M udot + C + g): inputs `c/value`, `c/speed` and `c/acceleration` of all independent coordinates.
 
     Outputs are `c/moment`, forces of translations among them [N m, N]. Slopes are exact.
@@ -29,9 +29,7 @@ class InverseDynamics:
         self.outputs = tuple(f"{name}/moment" for name in self._rates.names)
         self.pattern = self._rates.nonzeros(self._all_slopes, 2)
         n = len(self._rates.names)
-        self.curvature_pattern: tuple[IntArray, IntArray] | None = None
-        if curved or (curved is None and n <= FEW):
-            self.curvature_pattern = bent(3 * n, 2 * n)
+        self._bend(3 * n, 2 * n, n, curved)
 
     def __repr__(self) -> str:
         return f"InverseDynamics({self.model.name!r})"
@@ -46,15 +44,6 @@ class InverseDynamics:
     def slopes(self, variables: FloatArray) -> tuple[FloatArray, FloatArray]:
         """(nodes, coordinates) and (nodes, entries)."""
         return self.values(variables), self._all_slopes(variables)[:, self.pattern[0], self.pattern[1]]
-
-    def curvatures(self, variables: FloatArray, multipliers: FloatArray) -> FloatArray:
-        """(nodes, entries) of the sum over outputs of multipliers times d2tau/dv2: central differences of exact slopes.
-
-        Accelerations enter in a line, so only values and speeds are moved.
-        """
-        assert self.curvature_pattern is not None
-        moved = range(2 * len(self._rates.names))
-        return differenced_curvatures(self._all_slopes, variables, multipliers, moved, self.curvature_pattern)
 
     def _all_slopes(self, variables: FloatArray) -> FloatArray:
         """(nodes, coordinates, inputs)."""

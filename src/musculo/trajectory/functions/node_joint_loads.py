@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from musculo.arrays import FloatArray, IntArray
+from musculo.arrays import FloatArray
 from musculo.dynamics.derivatives.reaction_derivatives import joint_reaction_derivatives
 from musculo.dynamics.loads.load_choice import Choice, LoadChoice, load_choices, placement_of
 from musculo.dynamics.poses import kinematics
@@ -18,7 +18,7 @@ from musculo.model.function_path import FunctionPath
 from musculo.model.joints.custom import CustomJoint
 from musculo.model.joints.joint import X_AXIS, Y_AXIS, Z_AXIS, along
 from musculo.model.model import Model
-from musculo.trajectory.functions.rates import FEW, RateModel, bent, differenced_curvatures
+from musculo.trajectory.functions.rates import CurvedByDifferences, RateModel
 from musculo.trajectory.muscles.muscle_driven import TIME, MuscleDriven
 
 _PARTS = ("force_x", "force_y", "force_z", "moment_x", "moment_y", "moment_z")
@@ -27,7 +27,7 @@ _AXES = (X_AXIS, Y_AXIS, Z_AXIS)
 _OPEN = " /opened "
 
 
-class JointLoads:
+class JointLoads(CurvedByDifferences):
     """What joints transmit at a node: outputs `knee_r/force_x`, .. `knee_r/moment_z` [N, N m] of each joint.
 
     The load is that of `musculo.joint_loads`: what the joint exerts on a body, at the origin of the joint frame on it.
@@ -87,9 +87,7 @@ class JointLoads:
             rows, columns = np.nonzero((self._both(self._opened.some_states())[1] != 0.0).any(axis=0))
             self.pattern = (rows, columns)
         n = len(self._rates.names)
-        self.curvature_pattern: tuple[IntArray, IntArray] | None = None
-        if n <= FEW:
-            self.curvature_pattern = bent(len(self.inputs), 2 * n)
+        self._bend(len(self.inputs), 2 * n, n)  # tensions and accelerations enter in a line
 
     def __repr__(self) -> str:
         return f"JointLoads({', '.join(one.joint for one in self.choices)})"
@@ -105,11 +103,8 @@ class JointLoads:
         values, slopes = self._both(variables)
         return values, slopes[:, self.pattern[0], self.pattern[1]]
 
-    def curvatures(self, variables: FloatArray, multipliers: FloatArray) -> FloatArray:
-        """(nodes, entries): tensions and accelerations enter in a line, so only values and speeds are moved."""
-        assert self.curvature_pattern is not None
-        moved = range(2 * len(self._rates.names))
-        return differenced_curvatures(lambda v: self._both(v)[1], variables, multipliers, moved, self.curvature_pattern)
+    def _all_slopes(self, variables: FloatArray) -> FloatArray:
+        return self._both(variables)[1]
 
     def _both(self, variables: FloatArray) -> tuple[FloatArray, FloatArray]:
         """(nodes, 6 loads) and (nodes, 6 loads, inputs)."""

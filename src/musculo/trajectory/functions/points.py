@@ -7,17 +7,17 @@ from collections.abc import Mapping
 import numpy as np
 from numpy.typing import ArrayLike
 
-from musculo.arrays import FloatArray, IntArray
+from musculo.arrays import FloatArray
 from musculo.dynamics.poses import Kinematics, kinematics
 from musculo.model.model import Model
-from musculo.trajectory.functions.rates import FEW, RateModel, bent, differenced_curvatures
+from musculo.trajectory.functions.rates import CurvedByDifferences, RateModel
 
 Point = tuple[str, ArrayLike]
 """A body and a point of it, in its frame [m]."""
 _AXES = ("x", "y", "z")
 
 
-class PointPositions:
+class PointPositions(CurvedByDifferences):
     """Positions in ground: outputs `toe/x`, `toe/y`, `toe/z` of each point [m], inputs `c/value`.
 
     Args:
@@ -30,7 +30,8 @@ class PointPositions:
         self.inputs = self._rates.inputs(0)
         self.outputs = tuple(f"{name}/{axis}" for name in self.points for axis in _AXES)
         self.pattern = self._rates.nonzeros(self._all_slopes, 0)
-        self.curvature_pattern = _curved(self._rates, 0)
+        n = len(self._rates.names)
+        self._bend(n, n, n)
 
     def values(self, variables: FloatArray) -> FloatArray:
         """(nodes, outputs) [m]."""
@@ -41,17 +42,11 @@ class PointPositions:
         """(nodes, outputs) and (nodes, entries)."""
         return self.values(variables), self._all_slopes(variables)[:, self.pattern[0], self.pattern[1]]
 
-    def curvatures(self, variables: FloatArray, multipliers: FloatArray) -> FloatArray:
-        """(nodes, entries) of the sum over outputs of multipliers times second derivatives."""
-        assert self.curvature_pattern is not None
-        moved = range(len(self._rates.names))
-        return differenced_curvatures(self._all_slopes, variables, multipliers, moved, self.curvature_pattern)
-
     def _all_slopes(self, variables: FloatArray) -> FloatArray:
         return point_slopes(self._rates, self.points, variables)
 
 
-class PointVelocities:
+class PointVelocities(CurvedByDifferences):
     """Velocities in ground: outputs `toe/vx`, `toe/vy`, `toe/vz` [m/s], inputs `c/value` and `c/speed`.
 
         dv/dzdot = J,    dv/dz_j = h(zdot, e_j) = (a(zdot + e_j) - a(zdot) - a(e_j)) / 2
@@ -71,7 +66,7 @@ class PointVelocities:
             self._rates.nonzeros(lambda states: point_slopes(self._rates, self.points, states[:, :n]), 0)[1]
         )
         self.pattern = self._rates.nonzeros(self._all_slopes, 1)
-        self.curvature_pattern = _curved(self._rates, 1)
+        self._bend(2 * n, n, n)
 
     def values(self, variables: FloatArray) -> FloatArray:
         """(nodes, outputs) [m/s]."""
@@ -82,12 +77,6 @@ class PointVelocities:
     def slopes(self, variables: FloatArray) -> tuple[FloatArray, FloatArray]:
         """(nodes, outputs) and (nodes, entries)."""
         return self.values(variables), self._all_slopes(variables)[:, self.pattern[0], self.pattern[1]]
-
-    def curvatures(self, variables: FloatArray, multipliers: FloatArray) -> FloatArray:
-        """(nodes, entries) of the sum over outputs of multipliers times second derivatives."""
-        assert self.curvature_pattern is not None
-        moved = range(len(self._rates.names))
-        return differenced_curvatures(self._all_slopes, variables, multipliers, moved, self.curvature_pattern)
 
     def _all_slopes(self, variables: FloatArray) -> FloatArray:
         nodes, n = len(variables), len(self._rates.names)
@@ -110,7 +99,7 @@ class PointVelocities:
         return found
 
 
-class PointDistances:
+class PointDistances(CurvedByDifferences):
     """Distances between points: outputs of the names given [m], inputs `c/value`.
 
     Args:
@@ -125,7 +114,8 @@ class PointDistances:
         self.inputs = self._rates.inputs(0)
         self._points = {f"{name} {k}": point for name, pair in pairs.items() for k, point in enumerate(pair)}
         self.pattern = self._rates.nonzeros(self._all_slopes, 0)
-        self.curvature_pattern = _curved(self._rates, 0)
+        n = len(self._rates.names)
+        self._bend(n, n, n)
 
     def values(self, variables: FloatArray) -> FloatArray:
         """(nodes, pairs) [m]."""
@@ -134,12 +124,6 @@ class PointDistances:
     def slopes(self, variables: FloatArray) -> tuple[FloatArray, FloatArray]:
         """(nodes, pairs) and (nodes, entries)."""
         return self.values(variables), self._all_slopes(variables)[:, self.pattern[0], self.pattern[1]]
-
-    def curvatures(self, variables: FloatArray, multipliers: FloatArray) -> FloatArray:
-        """(nodes, entries) of the sum over outputs of multipliers times second derivatives."""
-        assert self.curvature_pattern is not None
-        moved = range(len(self._rates.names))
-        return differenced_curvatures(self._all_slopes, variables, multipliers, moved, self.curvature_pattern)
 
     def _between(self, variables: FloatArray) -> FloatArray:
         """(nodes, pairs, 3)."""
@@ -153,12 +137,6 @@ class PointDistances:
         apart = self._between(variables)
         along = apart / np.linalg.norm(apart, axis=2)[:, :, None]
         return np.asarray(np.einsum("npa,npaj->npj", along, J[:, :, 1] - J[:, :, 0]))
-
-
-def _curved(rates: RateModel, order: int) -> tuple[IntArray, IntArray] | None:
-    """Of functions of values and (order 1) of speeds, which enter in a line; None of many coordinates."""
-    n = len(rates.names)
-    return bent((order + 1) * n, n) if n <= FEW else None
 
 
 def point_slopes(rates: RateModel, points: Mapping[str, Point], variables: FloatArray) -> FloatArray:

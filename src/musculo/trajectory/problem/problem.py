@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
-from musculo.errors import InvalidInput, UnknownName
+from musculo.errors import InvalidInput, MusculoWarning, UnknownName
 from musculo.trajectory.node_function import NodeFunction
 from musculo.trajectory.predicted_motion import PredictedMotion, motion_of_outcome
 from musculo.trajectory.problem.constraints import Constraint, Throughout, limit_block
 from musculo.trajectory.problem.goals import Goal
 from musculo.trajectory.problem.guess import Guess, guessed
-from musculo.trajectory.problem.variables import Limits, Variable, limits_of, signals_of
+from musculo.trajectory.problem.variables import Control, Limits, Variable, limits_of, signals_of
 from musculo.trajectory.solvers.ipopt import solve
 from musculo.trajectory.solvers.told_progress import Tell
 from musculo.trajectory.transcription.discretization import Discretization
@@ -25,6 +26,19 @@ from musculo.trajectory.transcription.row_blocks import GoalPiece, Piece, RowBlo
 # How far a start that is a motion already is pushed off its bounds; IPOPT's 1e-2 would bend it.
 _PUSH = 1e-5
 _PUSHES = ("bound_push", "bound_frac", "slack_bound_push", "slack_bound_frac")
+
+# What parts of a problem must have, and what they are in words.
+_PARTS = (
+    ("dynamics", "values", "node function; give MuscleDriven(model), Formula(function, inputs, outputs)"),
+    ("goals", "pieces", "goal; give Time(), Effort(function or names), Integral, Endpoint, Smoothness or Tracking"),
+    ("constraints", "blocks", "constraint; give Throughout(function or names, limits), At or Periodic"),
+)
+
+
+def _called(one: Any) -> str:
+    """What a message calls something."""
+    named = isinstance(one, type) or callable(one)
+    return f"{one.__name__ if named and hasattr(one, '__name__') else repr(one)}"
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,6 +72,10 @@ class Problem:
                     f"variables: {type(one).__module__}.{type(one).__name__} is none; give Coordinate, State, Control "
                     "and Parameter of musculo.trajectory (musculo.model has another Coordinate)"
                 )
+        for name, method, those in _PARTS:
+            for one in getattr(self, name):
+                if isinstance(one, type) or not hasattr(one, method):
+                    raise InvalidInput(f"{name}: {_called(one)} is no {those}")
         low, high = limits_of(self.duration, "duration")
         if not (low > 0 or (low == 0 and high > 0)):
             raise InvalidInput(f"duration={self.duration!r}; a motion takes a positive time")
@@ -106,6 +124,12 @@ class Problem:
                 stderr, False nothing; by default a search of more than two seconds shows one line in a terminal.
             options: of IPOPT, by its names.
         """
+        if isinstance(transcription, type) or not hasattr(transcription, "discretize"):
+            raise InvalidInput(
+                f"{_called(transcription)} is no transcription; give HermiteSimpson(25), BSplines(12), "
+                "Trapezoidal(50) or Radau(20, 3)"
+            )
+        self._warn_of_idle_controls()
         program = self.program(transcription)
         d = program.discretization
         values, T = guessed(d, self._all_variables, limits_of(self.duration), self.start_time, guess)
@@ -131,6 +155,20 @@ class Problem:
             options=chosen,
         )
         return motion_of_outcome(self, transcription, program, outcome)
+
+    def _warn_of_idle_controls(self) -> None:
+        """Controls that goals make small, and that move nothing."""
+        used = {name for function in self._dynamics for name in (*function.inputs, *function.outputs)}
+        used |= {signal.rate for one in self._all_variables for signal in one.signals()}
+        limited = bool(self._constraints)  # these may say what it moves
+        for one in self._all_variables:
+            if isinstance(one, Control) and one.name not in used and not limited:
+                warnings.warn(
+                    f"control {one.name!r} moves nothing: no dynamics have it. Give dynamics in which it acts, or "
+                    "moments of a motion in its place: Effort(InverseDynamics(model))",
+                    MusculoWarning,
+                    stacklevel=3,
+                )
 
     # --- its parts ----------------------------------------------------------------------------------------------------
     @property

@@ -37,8 +37,14 @@ def selected(what: What, outputs: str | Sequence[str] | None, d: Discretization)
         outputs: of the function; all by default.
         d: the variables that there are.
     """
-    if isinstance(what, str) or not hasattr(what, "values"):
-        return d.variables, np.array([d.column(name) for name in matching(what, d.names, "variable")])
+    names = isinstance(what, str) or (isinstance(what, list | tuple) and all(isinstance(one, str) for one in what))
+    if isinstance(what, type) or not (names or hasattr(what, "slopes")):
+        raise InvalidInput(
+            f"{what!r} is neither a node function nor names of variables: give InverseDynamics(model), "
+            "'knee/value' or '*/speed'"
+        )
+    if names:
+        return d.variables, np.array([d.column(name) for name in matching(what, d.names, "variable")])  # type: ignore[arg-type]
     function: NodeFunction = what  # type: ignore[assignment]
     if outputs is None:
         return function, np.arange(len(function.outputs))

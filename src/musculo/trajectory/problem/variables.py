@@ -167,9 +167,10 @@ def model_coordinates(
     Args:
         model: whose coordinates equal joint variables; joints with quaternions have none of these.
         speed, acceleration: limits of all of them.
-        names: of the coordinates; all by default.
+        names: of the coordinates; the independent ones by default. Those that are coupled to others, locked or
+            prescribed follow.
     """
-    chosen = model.coordinate_names if names is None else tuple(names)
+    chosen = model.independent_coordinate_names if names is None else tuple(names)
     ranges = {one.name: one.range for one in model.coordinates}
     return tuple(Coordinate(name, (ranges[name][0], ranges[name][1]), speed, acceleration) for name in chosen)
 
