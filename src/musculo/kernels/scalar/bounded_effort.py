@@ -185,17 +185,18 @@ def _part(b, bounds, near, s, lane):
 
 @kernel
 def _off(b, x, s, lane):
-    """What is left of the equation that is worst off, and the largest sum of terms of one."""
-    worst, scale = 0.0, 0.0
+    """What is left of the equation that is worst off (NaN where any is no number), and the largest sum of terms."""
+    worst, scale, lost = 0.0, 0.0, 0.0
     for r in range(s.y.shape[0]):
         worst = max(worst, abs(s.left[r, lane]))
+        lost += 0.0 * s.left[r, lane]  # a maximum may pass over what is no number
         s.size[r, lane] = abs(b[r, lane])
     for i in range(s.sway.shape[0]):
         for e in range(s.first[i, lane], s.first[i + 1, lane]):
             s.size[s.row[e, lane], lane] += abs(s.entry[e, lane] * x[i, lane])
     for r in range(s.y.shape[0]):
         scale = max(scale, s.size[r, lane])
-    return worst, scale
+    return worst + lost, scale
 
 
 @kernel
