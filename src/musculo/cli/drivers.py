@@ -33,7 +33,7 @@ _LOADS = ("tree.transmitted_frames:pulled_frames", "tree.transmitted_frames:tran
 # Limits, springs, bushings and contacts of a model, over frames and at one state; several forces at one state.
 _FORCES = "forces.force_frames:force_frames"
 _MODEL_FORCE, _IN_TURN = "integrate.forced_tree:model_force", "integrate.forced_tree:in_turn"
-_TRACKED = "integrate.tracked_motion:tracked_nodes"
+_TRACKED = "tracking.tracked_motion:tracked_nodes"
 
 # Equations of motion, alone and with constraints, of many states and of one after the other.
 _ACCELERATIONS, _MASSES, _CONSTRAINED = (
@@ -44,6 +44,8 @@ _ACCELERATIONS, _MASSES, _CONSTRAINED = (
 _MOMENT_SLOPES = "tree.derivatives.torque_slope_frames:torque_slope_frames"
 _CALLED_STATE = "integrate.called_state:called_state"
 _OPEN_STATE, _CONSTRAINED_STATE = "integrate.open_state:open_state", "integrate.multiplier_state:constrained_state"
+# States between the steps of a course, by which impacts are looked for.
+_BETWEEN = "integrate.whole_course:states_between"
 # Of a model that its muscles move.
 _DRIVEN = ("integrate.muscle_drive:muscle_drive", _ACCELERATIONS, _OPEN_STATE, "integrate.states_beside:driven_state")
 _LOOPS = ("constraints.body_loop_equations:body_rows_frames", "constraints.loop_frames:loop_frames")
@@ -138,11 +140,12 @@ DRIVERS: dict[str, tuple[str, ...]] = {
         _MOMENTS,
         _MASSES,
         "hill.hill_frames:equilibrium_frames",
-        "hill.muscle_node:resting_activations",
-        "hill.muscle_node:node_reach",
-        "hill.muscle_node:node_activations",
-        "hill.muscle_node:node_excitations",
-        "hill.muscle_window:window_states",
+        "tracking.muscle_node:resting_activations",
+        _EFFORT,
+        "tracking.muscle_node:node_reach",
+        "tracking.muscle_node:node_activations",
+        "tracking.muscle_node:node_excitations",
+        "tracking.muscle_window:window_states",
         _STATES,
     ),
     f"cmc {LIKE_OPENSIM}": (
@@ -150,11 +153,12 @@ DRIVERS: dict[str, tuple[str, ...]] = {
         _POSES,
         _OPENSIM_PATHS,
         "hill.hill_frames:opensim_equilibrium_frames",
-        "hill.muscle_window:window_states",
+        "tracking.muscle_window:window_states",
         _MOMENTS,
         _MASSES,
         _CAPACITIES,
-        "hill.muscle_window:window_excitations",
+        _EFFORT,
+        "tracking.muscle_window:window_excitations",
         _STATES,
     ),
     "view": (_POSES, _PATHS),
@@ -200,6 +204,7 @@ STUDIES: dict[str, tuple[str, ...]] = {
         _CONSTRAINED,
         "constraints.embedded_acceleration:embedded_frames",
         _OPEN_STATE,
+        _BETWEEN,
         *_SPLINE,
         "integrate.known_forces:spline_force",
         _ACCELERATIONS,
@@ -220,7 +225,7 @@ STUDIES: dict[str, tuple[str, ...]] = {
         "scalar.banded_equations:solve_banded",
         _POSES,
         _COUPLED,
-        "integrate.tracking_torque:tracking_torque",
+        "tracking.tracking_torque:tracking_torque",
         "constraints.coupler_frames:rule_frames",
         "constraints.embedded_acceleration:embedded_frames",
         _OPEN_STATE,
@@ -247,6 +252,7 @@ STUDIES: dict[str, tuple[str, ...]] = {
     "moco-track": (),
     "moco-walk": (),
     "predicted-step": (),
+    "drivers": ("absolute.absolute_frames:analysis_frames", _TRANSMITTED),
     "ellipsoid": (
         _POSES,
         _ACCELERATIONS,
@@ -255,6 +261,7 @@ STUDIES: dict[str, tuple[str, ...]] = {
         _CONSTRAINED,
         _CONSTRAINED_STATE,
         _OPEN_STATE,
+        _BETWEEN,
         _MOMENTS,
         _TRANSMITTED,
         _BRANCHES,
@@ -270,6 +277,7 @@ STUDIES: dict[str, tuple[str, ...]] = {
         _CONSTRAINED_STATE,
         _OPEN_STATE,
         _MOMENTS,
+        _BETWEEN,
     ),
     "screw": (
         _ACCELERATIONS,
@@ -278,6 +286,7 @@ STUDIES: dict[str, tuple[str, ...]] = {
         _CONSTRAINED,
         _CONSTRAINED_STATE,
         _OPEN_STATE,
+        _BETWEEN,
         _MOMENTS,
         _POSES,
     ),
@@ -288,6 +297,7 @@ STUDIES: dict[str, tuple[str, ...]] = {
         _MASSES,
         _CONSTRAINED,
         _OPEN_STATE,
+        _BETWEEN,
         _CALLED_STATE,
         _MOMENTS,
         _TRANSMITTED,
@@ -303,6 +313,7 @@ STUDIES: dict[str, tuple[str, ...]] = {
         _MODEL_FORCE,
         _IN_TURN,
         _OPEN_STATE,
+        _BETWEEN,
         _CONSTRAINED_STATE,
     ),
     "protein-hinge": (
