@@ -5,7 +5,8 @@ python benchmarks/study.py [TRIALS] [PEER TRIALS]      needs the extras `cluster
 Trials (200) are made of the recorded walk of gait10dof18musc, 1.4 s each: markers moved by 2 mm as a whole and by
 0.2 mm in each frame, for ten subjects in two groups whose muscles have other strengths. Inverse kinematics, inverse
 dynamics, static optimization and joint loads follow, and every file is written. The bare loop runs the same four tools
-in one process and does nothing else. OpenSim runs its own tools from Python on the first PEER TRIALS (20) of them.
+in one process and does nothing else; a second loop reads the files of a trial once, as studies do.
+OpenSim runs its own tools from Python on the first PEER TRIALS (20) of them.
 
 A disk is filled only by root, who can mount a small one.
 """
@@ -39,6 +40,7 @@ import numpy as np
 import musculo
 from musculo.opensim_tools.setup_runner import run_setup
 from musculo.opensim_tools.trial_tasks import trial_tasks
+from musculo.results.made_once import shared_by_steps
 from musculo.study import read_study
 from trees import data_folder
 
@@ -123,12 +125,13 @@ def done_in(folder: Path) -> dict[Path, int]:
 
 
 # --- runs -------------------------------------------------------------------------------------------------------------
-def bare_loop(home: Path, out: Path) -> None:
-    """The same tools on the same trials, one after the other."""
+def bare_loop(home: Path, out: Path, shared: bool) -> None:
+    """The same tools on the same trials, one after the other; those of a trial read a file once if `shared`."""
     for trial in read_study(home / "study.toml", out).trials:
         folder = out / trial.key
-        for task in trial_tasks(trial.model, trial.recording, trial.loads, folder, trial.options):
-            run_setup(task, like=None, output=folder, threads=1)
+        with shared_by_steps() if shared else contextlib.nullcontext():
+            for task in trial_tasks(trial.model, trial.recording, trial.loads, folder, trial.options):
+                run_setup(task, like=None, output=folder, threads=1)
 
 
 def words_of(home: Path, out: Path, *flags: str) -> list[str]:
@@ -340,8 +343,8 @@ def total_of(home: Path) -> int:
 
 
 def main() -> None:
-    if sys.argv[1:2] == ["--bare"]:
-        bare_loop(Path(sys.argv[2]), Path(sys.argv[3]))
+    if sys.argv[1:2] in (["--bare"], ["--shared"]):
+        bare_loop(Path(sys.argv[2]), Path(sys.argv[3]), sys.argv[1] == "--shared")
         return
     count = int(sys.argv[1]) if len(sys.argv) > 1 else 200
     others = int(sys.argv[2]) if len(sys.argv) > 2 else 20

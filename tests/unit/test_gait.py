@@ -92,6 +92,20 @@ def test_a_walk_over_the_floor():
     assert_allclose(list(stance_shares(feet).values()), 50.0, atol=1.0)
 
 
+def test_poses_of_a_span_tell_only_of_strides_within_it():
+    """Plates record all four strides; poses of 1.6 s hold one of each foot at most."""
+    whole = trial()
+    angles = whole.angles
+    assert angles is not None
+    part = replace(whole, angles=angles.between(0.5, 2.1))
+    found = spatiotemporal(part, feet_events(part))
+    for name in ("stride length", "speed"):
+        every = values(spatiotemporal(whole, feet_events(whole)), name)
+        some = values(found, name)
+        assert 0 < len(some) < len(every)
+        assert_allclose(some, every.mean(), rtol=0.02)
+
+
 def test_a_walk_on_a_belt():
     """The pelvis stays in its place, and the standing foot tells how fast the belt is."""
     walk = trial(speed=0.0)

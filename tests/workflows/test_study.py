@@ -354,6 +354,9 @@ def test_each_side_has_the_cycles_of_its_own_foot(monkeypatch):
     one = [(0.1, 0.5), (0.5, 0.9)]
     assert ends({"r": [0.1, 0.5, 0.9], "l": [0.3]}) == (True, [one, [], [(0.3, 1.5), (1.5, 2.7)]])
     assert ends({"r": [], "l": [0.2, 0.6]}) == (True, [[], [(0.4, 1.2)], [(0.6, 1.8)]])
+    # strikes after the motion, which plates recorded, make no cycle
+    assert ends({"r": [0.4, 1.5], "l": [0.2, 0.6, 1.4]}) == (True, [[], [(0.4, 1.2)], [(0.6, 1.8)]])
+    assert ends({"r": [0.4, 1.5]}) == ends({"r": [0.4], "l": [0.2]})
     assert ends({"r": [0.4], "l": [0.2]}) == (False, [[(0.0, 1.0)], [(0.0, 2.0)], [(0.0, 3.0)]])
 
 

@@ -24,6 +24,7 @@ FORCE, POSES = "force", "poses"
 _SMOOTH = 6.0  # of the points of feet [Hz]
 _MIDDLE = (0.3, 0.7)  # of a stance: the foot stands still on the ground, or on the belt
 _GRAVITY = 9.80665
+_BEYOND = 0.015  # as far beyond the poses a foot that strikes is where it was [s]
 
 
 class Feet(NamedTuple):
@@ -139,8 +140,12 @@ def spatiotemporal(trial: Trial, feet: Feet) -> tuple[Parameter, ...]:
             belt = _belt(time, heel, events)
             at = _at(time, heel, strikes)
             lengths = np.abs((np.diff(at, axis=0) - belt * times[:, None]) @ ahead)
-            stride[side] = lengths
-            speed[side] = lengths / times
+            # plates may record for longer than the poses of a span
+            known = (strikes >= time[0] - _BEYOND) & (strikes <= time[-1] + _BEYOND)
+            both = known[:-1] & known[1:]
+            if both.any():
+                stride[side] = lengths[both]
+                speed[side] = (lengths / times)[both]
     found = [
         Parameter("speed", "m/s", speed),
         Parameter("cadence", "steps/min", cadence),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from pathlib import Path
 from typing import NamedTuple
@@ -38,9 +39,6 @@ class TrialSummary(NamedTuple):
 
 def summarize(trial: Trial) -> TrialSummary:
     """Angles, moments, powers, activations and joint loads of a trial."""
-    strikes = {side: marks for side, marks in gait_cycles(trial).strikes.items() if len(marks) > 1}
-    whole = not strikes
-    middle = strikes.get("r") or next(iter(strikes.values()), [])
     kinds: list[tuple[str, Table | None, dict[str, str]]] = []
     model = trial.model
     angles, units = trial.angles, {}
@@ -51,6 +49,10 @@ def summarize(trial: Trial) -> TrialSummary:
     kinds.append(("power", joint_powers(trial), {}))
     kinds.append(("activation", _muscles(trial), {}))
     kinds += [("load", _sizes(table), {}) for table in trial.reactions]
+    known_times = [table.time for _, table, _ in kinds if table is not None and len(table) > 1]
+    strikes = _inside(gait_cycles(trial).strikes, known_times[0]) if known_times else {}
+    whole = not strikes
+    middle = strikes.get("r") or next(iter(strikes.values()), [])
     names: list[str] = []
     shown: list[str] = []
     rows: list[list[FloatArray]] = []
@@ -72,6 +74,13 @@ def summarize(trial: Trial) -> TrialSummary:
         for i, curve in enumerate(row):
             curves[k, i] = curve
     return TrialSummary(tuple(names), tuple(shown), curves, not whole)
+
+
+def _inside(strikes: Mapping[str, Sequence[float]], time: FloatArray) -> dict[str, list[float]]:
+    """Strikes during the motion, of the sides that have a cycle there: plates may record for longer than a span."""
+    step = float(np.median(np.diff(time)))
+    found = {side: [t for t in marks if time[0] - step <= t <= time[-1] + step] for side, marks in strikes.items()}
+    return {side: marks for side, marks in found.items() if len(marks) > 1}
 
 
 def _muscles(trial: Trial) -> Table | None:
