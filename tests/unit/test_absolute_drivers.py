@@ -327,6 +327,18 @@ def test_figure_6_is_found():
     assert missed(right, frames, given).max() < STEP
 
 
+@pytest.mark.parametrize("kind", HINGE)
+def test_every_driver_of_rotation_assembles(kind):
+    """Bodies are placed along the chain by what any of them is told, beyond half a turn, too."""
+    base, tip = Frame("ground"), Frame(Placement("rod", (0.05, 0.1, -0.1), (-0.2, 0.5, 0.1)))
+    driver, given = HINGE[kind]("drive", base, tip), turn(170.0)
+    mechanism = Mechanism((ROD,), (Revolute("hinge", base, tip), driver), chain=((driver.guided, tip),))
+    found = kinematic_analysis(mechanism, {"drive": given})
+    assert found.found
+    assert found.steps.max() == 0
+    assert missed(found, (base, tip), given).max() < STEP
+
+
 def test_letters_name_axes():
     given = turn(100.0)
     vectors, _ = driven(Revolute, tangent, given)

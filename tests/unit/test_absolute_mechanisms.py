@@ -29,6 +29,7 @@ from musculo.absolute import (
     kinematic_analysis,
 )
 from musculo.errors import InvalidInput, InvalidModel, MusculoError, UnknownName
+from musculo.model.joints.joint import FunctionMotion, along
 
 # Newton's method stops where its last step is smaller than 1e-10.
 STEP = 1e-9
@@ -232,6 +233,14 @@ def test_mechanisms_that_are_none():
     for chain, why in ((((tip, tip),), "'rod' has no place yet"), (((base, tip),) * 2, "it has a place already")):
         with pytest.raises(InvalidModel, match=why):
             Mechanism((ROD,), (), chain=chain)
+    guided = OrientationDriver("far", base, tip).guided
+    with pytest.raises(UnknownName, match="no driver 'far' in the chain, as what moves a frame"):
+        Mechanism((ROD,), (Revolute("pin", base, tip),), chain=((guided, tip),))
+    hinge = Frame("ground", FunctionMotion((along(Z, "angle"),)))
+    with pytest.raises(UnknownName, match="no coordinate 'angle' in the constraints; the chain"):
+        Mechanism((ROD,), (Revolute("pin", base, tip),), chain=((hinge, tip),))
+    with pytest.raises(InvalidInput, match="told numbers, which give no frame"):
+        _ = DistanceDriver("reach", base, tip).guided
     for made, why in (
         (EulerDriver("e", base, tip, ((0, 0, 1),)), "'e': a vector of Euler parameters is .* needs 4 numbers"),
         (AngleDriver("e", base, tip, (((0, 1), (0, 0, 1)),)), "'e': a direction is .* needs 3 numbers"),

@@ -69,9 +69,11 @@ class Mechanism:
                 raise InvalidModel(f"{e.name!r} names no coordinate; give it one")
             frames = (frame for row in e.rows() for term in row for frame in (term.first, term.second))
             for frame in (*frames, *(e.place or ())):
-                if frame is not None and frame.body not in bodies:
-                    raise UnknownName("body", frame.body, bodies, f"{e.name!r}")
+                if frame is not None:
+                    self._check_frame(frame, repr(e.name))
         object.__setattr__(self, "coordinates", tuple(met))
+        for frame in (frame for pair in self.chain for frame in pair):
+            self._check_frame(frame, "the chain", met)
         placed = {GROUND}
         for known, new in self.chain:
             if known.body not in placed or new.body in placed:
@@ -89,6 +91,18 @@ class Mechanism:
             for name in load.equations:
                 if name not in names:
                     raise UnknownName("constraint or driver", name, names, f"load {load.name!r}")
+
+    def _check_frame(self, frame: Frame, where: str, coordinates: Mapping[str, None] | None = None) -> None:
+        """Refuse a frame on a body that is not there, or moved by a driver or a coordinate that is not."""
+        bodies = [GROUND, *(b.name for b in self.bodies)]
+        if frame.body not in bodies:
+            raise UnknownName("body", frame.body, bodies, where)
+        drivers = [d.name for d in self.drivers]
+        if isinstance(frame.motion, str) and frame.motion not in drivers:
+            raise UnknownName("driver", frame.motion, drivers, f"{where}, as what moves a frame")
+        for name in frame.coordinates:
+            if coordinates is not None and name not in coordinates:
+                raise UnknownName("coordinate", name, coordinates, f"the constraints; {where} moves a frame by it")
 
     def __repr__(self) -> str:
         inside = ", ".join(f"{e.name}: {type(e).__name__} ({self.count(e.name)})" for e in self.equations)
@@ -173,6 +187,8 @@ class Mechanism:
                 rows = c.pose_rows if key in c.pose_rows else c.number_rows
                 if len(values) != frames:
                     raise InvalidInput(f"driver {name!r} is told {len(values)} frames, others {frames}")
+                if key not in rows:
+                    continue  # a pose that no frame follows
                 told[:, rows[key] : rows[key] + values.shape[1]] = values
         return told
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
@@ -38,6 +39,8 @@ class AngleDriver(FrameDriver):
     Departs: eq. 9 needs -s~; eq. 11 needs G s- L^T. Here both follow from s x t.
     """
 
+    guides: ClassVar[bool] = True
+
     pairs: tuple[Pair, ...] = ABOUT_Z
 
     @property
@@ -50,7 +53,8 @@ class AngleDriver(FrameDriver):
         return tuple((dot(first, a, second, b), -number(name)) for (a, b), name in told)
 
     def signals(self, given: Given) -> dict[str, FloatArray]:
-        p, omega, alpha = self._orientation(given)
+        orientation = self._orientation(given)
+        p, omega, alpha = orientation
         R = rotation_matrix(p)
         found = {}
         for (a, b), name in zip(self.pairs, self.numbers, strict=True):
@@ -58,4 +62,4 @@ class AngleDriver(FrameDriver):
             rate = np.cross(omega, t)
             second = np.cross(alpha, t) + np.cross(omega, rate)
             found[name] = np.stack([t @ s, rate @ s, second @ s], axis=1)
-        return found
+        return found | self._pose(orientation)

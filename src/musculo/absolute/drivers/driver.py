@@ -65,9 +65,13 @@ class Driver(Equations):
 class FrameDriver(Constraint, Driver):
     """A driver between two frames; a placement or the name of a body stands for a frame fixed there."""
 
+    guides: ClassVar[bool] = False  # whether it is told an orientation or a pose, which `guided` follows
+
     @cached_property
     def guided(self) -> Frame:
         """The first frame, moved on its body as the second one is told to."""
+        if not self.guides:
+            raise InvalidInput(f"driver {self.name!r} is told numbers, which give no frame; guide by an orientation")
         return replace(self.frames[0], motion=self.name)
 
     def _pose(self, given: GivenOrientation, place: GivenNumbers | None = None) -> dict[str, FloatArray]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
@@ -30,6 +31,8 @@ class EulerDriver(FrameDriver):
     Source: Antunes2025 eq. 16-25; table 1 for the choice (`choose_parameters`).
     """
 
+    guides: ClassVar[bool] = True
+
     vectors: tuple[FourVector, ...] = (E1, E2, E3)
 
     @property
@@ -45,4 +48,5 @@ class EulerDriver(FrameDriver):
         p = self._orientation(given)
         parts = np.stack([p.parameters, *p.rates], axis=2)  # (frames, 4, 3)
         told = zip(self.vectors, self.numbers, strict=True)
-        return {name: np.einsum("fik,i->fk", parts, np.asarray(v, dtype=float)) for v, name in told}
+        found = {name: np.einsum("fik,i->fk", parts, np.asarray(v, dtype=float)) for v, name in told}
+        return found | self._pose(p)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 from musculo.absolute.drivers.driver import FrameDriver
 from musculo.absolute.given_motion import Given
@@ -25,6 +26,8 @@ class OrientationDriver(FrameDriver):
     Departs: eq. 6 takes differences of the bodies' absolute angle vectors, which in three dimensions are no functions
              of the orientation. This is the relative rotation.
     """
+
+    guides: ClassVar[bool] = True
 
     axes: str = "xyz"
 

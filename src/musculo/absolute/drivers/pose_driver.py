@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 from musculo.absolute.drivers.driver import FrameDriver
 from musculo.absolute.given_motion import Given, GivenPose
@@ -19,6 +20,8 @@ class PoseDriver(FrameDriver):
         turns: whether the orientation is driven.
         moves: whether the position is driven.
     """
+
+    guides: ClassVar[bool] = True
 
     turns: bool = True
     moves: bool = True

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 from musculo.absolute.drivers.driver import FrameDriver, directions
 from musculo.absolute.given_motion import Given
@@ -22,6 +23,8 @@ class TangentDriver(FrameDriver):
     Source:  Antunes2025 eq. 19 with v a function of time.
     Departs: table 1 has a constant v, which loses the motion at half a turn.
     """
+
+    guides: ClassVar[bool] = True
 
     axes: tuple[Vec3, ...] | str = "xyz"
 
