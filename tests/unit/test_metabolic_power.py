@@ -144,6 +144,24 @@ def test_energy_over_a_motion(arm):
         metabolic_rate(arm, still[0], np.zeros(2), 0.3).energy()
 
 
+def test_outcomes_bring_what_they_have(arm):
+    """Rigid tendons of static optimization; excitations and fiber lengths of simulations."""
+    motion = musculo.motion_of(arm, musculo.demo.arm_flexion())
+    q, u = motion.q[:20], motion.u[:20]
+    effort = musculo.static_optimization(arm, q, u, motion.udot[:20], reserves=1.0)
+    stated = metabolic_rate(arm, q, u, effort.activation, tendon="rigid")
+    assert_allclose(metabolic_rate(arm, q, u, effort).rate, stated.rate)
+
+    excited = dict.fromkeys(arm.muscle_names, 0.2)
+    moved = musculo.simulate(arm, [0.2, 0.4], [0.0, 0.0], np.linspace(0.0, 0.1, 6), excitations=excited)
+    found, muscles = metabolic_rate(arm, moved.q, moved.u, moved.muscles), moved.muscles
+    arrays = {"excitation": muscles.excitation, "fiber_length": muscles.fiber_length, "time": moved.time}
+    stated = metabolic_rate(arm, moved.q, moved.u, muscles.activation, **arrays)
+    assert_allclose(found.rate, stated.rate)
+    assert found.energy() == pytest.approx(stated.energy())
+    assert np.abs(metabolic_rate(arm, moved.q, moved.u, muscles.activation).rate - found.rate).max() > 0.1
+
+
 def test_what_cannot_be_is_refused(arm):
     with pytest.raises(InvalidInput, match="density"):
         Bhargava2004(density=-1.0)

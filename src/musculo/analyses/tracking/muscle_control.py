@@ -100,6 +100,11 @@ class MuscleControl(Result):
             found[:, k] = np.interp(time, self.control_time, self.control[:, k])
         return found
 
+    @property
+    def excitation(self) -> FloatArray:
+        """(instants, muscles)."""
+        return self.control_at(self.time)[:, : len(self.muscle_names)]
+
     def _series(self) -> Iterable[Series]:
         speeds, muscles = {"speed": self.model.speed_names}, {"muscle": self.muscle_names}
         yield Series("q", self.q, {"coordinate": self.model.coordinate_names}, "rad or m")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, fields
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -164,15 +164,24 @@ class MetabolicRates(Result):
         return self.energy(time) / (distance * sum(body.mass for body in self.model.bodies))
 
 
+@runtime_checkable
+class MusclesAtWork(Protocol):
+    """An outcome that has activations, and may have excitations and fiber lengths."""
+
+    @property
+    def activation(self) -> FloatArray:
+        """(frames, muscles)."""
+
+
 def metabolic_rate(
     model: Model,
     q: ArrayLike | Table,
     u: ArrayLike | Table,
-    activation: ArrayLike,
+    activation: ArrayLike | MusclesAtWork,
     *,
     excitation: ArrayLike | None = None,
     fiber_length: ArrayLike | None = None,
-    tendon: Tendon = "as stated",
+    tendon: Tendon | None = None,
     energy: Bhargava2004 | None = None,
     geometry: PathGeometry | None = None,
     time: ArrayLike | None = None,
@@ -181,16 +190,15 @@ def metabolic_rate(
 ) -> MetabolicRates:
     """Metabolic power of every muscle and of the body, of a motion whose activations are known.
 
-    Of static optimization: `metabolic_rate(model, q, u, found.activation, tendon="rigid")`. Of computed muscle control
-    and of simulations, give fiber lengths and excitations as well.
-
     Args:
         model: with muscles of any kind.
         q, u: (frames, n) or (n,) coordinates and speeds, all of the file in its order.
-        activation: (frames, muscles), or columns by name.
-        excitation: likewise; by default the activation, which it follows at rest.
-        fiber_length: likewise [m]; by default that of `muscle_equilibrium`.
-        tendon: "rigid" treats every tendon as one that does not stretch, as static optimization does.
+        activation: (frames, muscles), or columns by name; or an outcome that has activations, and what else it has:
+            of `static_optimization`, `computed_muscle_control`, `muscle_inverse`, or the `muscles` of a simulation.
+        excitation: likewise; by default that of the outcome, else the activation, which it equals at rest.
+        fiber_length: likewise [m]; by default that of the outcome, else that of `muscle_equilibrium`.
+        tendon: "rigid" treats every tendon as one that does not stretch, "as stated" those that say so; by default as
+            the static optimization did whose outcome is given, else as stated.
         energy: the model of metabolic power and its parameters, `Bhargava2004()` by default.
         geometry: `muscle_geometry(model, q, u)`, so that paths are not computed again.
         time: (frames,) [s]; by default what a table q states.
@@ -198,6 +206,14 @@ def metabolic_rate(
         threads: the number of threads; all cores by default.
     """
     chosen = Bhargava2004() if energy is None else energy
+    if isinstance(activation, MusclesAtWork):
+        outcome, activation = activation, activation.activation
+        excitation = getattr(outcome, "excitation", None) if excitation is None else excitation
+        fiber_length = getattr(outcome, "fiber_length", None) if fiber_length is None else fiber_length
+        if tendon is None and getattr(outcome, "options", {}).get("tendon") == "rigid":
+            tendon = "rigid"
+        time = getattr(outcome, "time", None) if time is None else time
+    tendon = "as stated" if tendon is None else tendon
     g = muscle_geometry(model, q, u, like=like, threads=threads) if geometry is None else geometry
     if g.speed is None:
         raise InvalidInput("geometry has no speeds; make it with them: muscle_geometry(model, q, u)")
