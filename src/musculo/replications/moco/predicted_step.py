@@ -20,8 +20,11 @@ from musculo.muscle.fibers.de_groote_fregly import with_de_groote_fregly_muscles
 from musculo.replications.moco.recordings import SOURCE, folder_of, missing
 from musculo.replications.study import Plot, Quantity, Row, Settings, Study, judged
 from musculo.results.table import Table
+from musculo.trajectory.muscles.metabolic_power import MetabolicRate
+from musculo.trajectory.muscles.muscle_driven import MuscleDriven
 from musculo.trajectory.muscles.walking_step import ground_forces, predict_step, track_step
 from musculo.trajectory.predicted_motion import PredictedMotion
+from musculo.trajectory.problem.goals import Integral
 from musculo.trajectory.transcription.schemes import Trapezoidal
 
 NAME, TITLE = "predicted-step", "A step at a given speed, by 18 muscles on compliant ground"
@@ -43,6 +46,8 @@ LAW = {
     "transition_velocity": 0.2,
 }
 TORSO, PELVIS = {"lumbar_extension": 100.0}, dict.fromkeys(("pelvis_tilt", "pelvis_tx", "pelvis_ty"), 100.0)
+# Of metabolic cost [1 / (J/(kg m))] beside mean squared excitations.
+COST = 0.1
 FROM_NOWHERE, VIOLATION, SECONDS = 10.0, 1e-4, 60.0
 
 
@@ -121,6 +126,8 @@ def study(settings: Settings) -> Study:
             Quantity(f"{name}: effort", "", step.goals["effort"]),
         ]
         plots.append(_plot(f"at_{speed:g}", f"a step at {name}", step))
+        if speed == SPEEDS[0]:
+            found += _metabolic(model, speed, step, settings)
     rows, parts = judged(found)
     return Study(
         NAME,
@@ -133,6 +140,30 @@ def study(settings: Settings) -> Study:
         rows=rows,
         plots=tuple(plots),
     )
+
+
+def _metabolic(model: Model, speed: float, step: PredictedMotion, settings: Settings) -> list[Row | Quantity]:
+    """A step with the metabolic cost by distance in its goal, beside one of least effort."""
+    name = f"{speed:g} m/s with metabolic cost"
+    settings.say(f"{NAME}: {name} ...")
+    rate = MetabolicRate(MuscleDriven(model, tendons="rigid", reserves=TORSO))
+    per = 1.0 / (speed * total_mass(model))
+    before = time.process_time()
+    cost = Integral(rate, COST * per, average=True, name="metabolic cost")
+    thrifty = predict_step(model, speed, step, reserves=TORSO, goals=[cost])
+    seconds = time.process_time() - before
+    found: list[Row | Quantity] = [
+        Row(f"{name}: largest violation", None, thrifty.solver.largest_violation, "", limit=VIOLATION),
+        Row(f"{name}: processor time", None, seconds, "s", "two searches", limit=SECONDS, timed=True),
+        Quantity(f"{name}: duration of the step", "s", thrifty.duration),
+        Quantity(f"{name}: effort", "", thrifty.goals["effort"]),
+    ]
+    for label, one in (("of least effort", step), ("with its cost in the goal", thrifty)):
+        power = one.evaluate(rate).values.sum(axis=1)
+        mean = float(np.trapezoid(power, one.time)) / one.duration
+        found.append(Quantity(f"muscles' metabolic cost of a step {label}", "J/(kg m)", mean * per))
+        found.append(Quantity(f"the body's, rest included, {label}", "J/(kg m)", (mean + rate.basal) * per))
+    return found
 
 
 def _upward(step: PredictedMotion) -> dict[str, FloatArray]:
