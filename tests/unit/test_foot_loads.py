@@ -190,6 +190,17 @@ def test_a_c3d_file_becomes_moments_and_joint_loads(tmp_path):
     assert_allclose(moments.column("ty_force")[[0, -1]], missing, atol=FILTERED * WEIGHT)
 
 
+def test_a_walker_on_no_plates_has_angles_only(tmp_path, recwarn):
+    recorded_markers = musculo.read_c3d(recording(tmp_path)).markers
+    musculo.write_trc(recorded_markers, tmp_path / "steps.trc", units="mm")
+    walk = ("walk", tmp_path / "walker.osim", tmp_path / "steps.trc", "-o", tmp_path / "out", "--json", "--no-report")
+    told = json.loads(shell(*walk))
+    assert [one["tool"] for one in told] == ["InverseKinematicsTool"]
+    assert any("angles only; give forces with --loads" in str(one.message) for one in recwarn)
+    told = json.loads(shell(*walk, "--steps", "id"))
+    assert [one["tool"] for one in told][-1] == "InverseDynamicsTool"
+
+
 def test_flags_that_do_not_fit(tmp_path):
     trial = recording(tmp_path)
     model = tmp_path / "walker.osim"

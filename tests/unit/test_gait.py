@@ -179,9 +179,33 @@ def test_the_page_has_a_table_of_the_walk():
     rows = {row[0]: row[1:] for row in walking.tables[0].rows}
     assert rows["cadence [steps/min]"][2].startswith("109")
     assert sections["Joint angles"].panels[-1].positive == "flexion"
-    standing = trial()
-    standing.loads = None
-    assert "Walking" not in {one.title for one in sections_of(Known(standing, None, None))}
+
+
+def test_who_walks_without_plates():
+    """Markerless recordings have no forces: events come from poses; whose legs stay together has none."""
+    walk = trial()
+    forces = {side: events.strikes for side, events in feet_events(walk).events.items()}
+    walk.loads = None
+    posed = feet_events(walk)
+    assert set(posed.source.values()) == {"poses"}
+    for side, strikes in forces.items():
+        apart = np.abs(posed.events[side].strikes[:, None] - strikes).min(axis=1)
+        assert apart.max() < 0.03
+    section = next(one for one in sections_of(Known(walk, None, None)) if one.title == "Walking")
+    assert section.panels == ()
+    assert {row[0].split(" [")[0] for row in section.tables[0].rows} >= {"speed", "cadence", "step length"}
+    assert "from their poses" in section.text
+    belt = trial(speed=0.0)
+    belt.loads = None
+    assert set(feet_events(belt).source) == {"r", "l"}
+    still = trial(speed=0.0)
+    still.loads = None
+    both = still.angles.values.copy()
+    both[:, -1] = both[:, -2]  # squats, legs together
+    still.angles = replace(still.angles, values=both)
+    assert feet_events(still).events == {}
+    assert set(feet_events(still).missing.values()) == {"its poses tell no two strikes"}
+    assert "Walking" not in {one.title for one in sections_of(Known(still, None, None))}
 
 
 def test_powers_of_joints_and_not_of_the_base():

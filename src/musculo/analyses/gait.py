@@ -25,6 +25,8 @@ _SMOOTH = 6.0  # of the points of feet [Hz]
 _MIDDLE = (0.3, 0.7)  # of a stance: the foot stands still on the ground, or on the belt
 _GRAVITY = 9.80665
 _BEYOND = 0.015  # as far beyond the poses a foot that strikes is where it was [s]
+_FARTHER, _FASTER = 0.6, 0.3  # who goes farther [m] and faster [m/s] walks
+_SWING, _AGAINST = 0.35, -0.5  # on a treadmill heels go at least so far [m] below the pelvis, correlated like this
 
 
 class Feet(NamedTuple):
@@ -48,11 +50,13 @@ def feet_events(trial: Trial) -> Feet:
 
     From the forces under it; a foot whose force tells less than a cycle, from its poses: strike where the heel is
     farthest ahead of the pelvis, off where the toes are farthest behind (Zeni et al. 2008), which is within about
-    0.03 s of a plate.
+    0.03 s of a plate. Without any forces a body that goes
+    somewhere walks, and one whose feet swing against each other, on a treadmill.
     """
     found: dict[str, GaitEvents] = {}
     source: dict[str, str] = {}
-    missing = dict.fromkeys("rl", "no external force is on that foot")
+    known = trial.loads is not None
+    missing = dict.fromkeys("rl", "no external force is on that foot" if known else "its poses tell no two strikes")
     for side, (time, force) in vertical_forces(trial).items():
         try:
             events = events_from_force(time, force)
@@ -62,7 +66,7 @@ def feet_events(trial: Trial) -> Feet:
         if len(events.strikes) > 1:
             found[side], source[side] = events, FORCE
         missing[side] = f"a cycle needs two strikes of that foot, and its force has {len(events.strikes)}"
-    if found or trial.loads is not None:  # somebody walks
+    if found or known or _walks(trial):  # somebody walks
         for side in [one for one in "rl" if one not in found]:
             posed = _from_poses(trial, side)
             if posed is not None and len(posed.strikes) > 1:
@@ -211,6 +215,26 @@ def _from_poses(trial: Trial, side: str) -> GaitEvents | None:
         return events_from_markers(time, heel, toe, pelvis)
     except InvalidInput:
         return None
+
+
+def _walks(trial: Trial) -> bool:
+    """Whether the base of the model goes over ground as walkers do, or the feet swing against each other below it."""
+    base = _base_points(trial) if trial.angles is not None and len(trial.angles) >= 12 else None
+    if base is None or trial.angles is None:
+        return False
+    way = np.delete(base[-1] - base[0], VERTICAL)
+    if np.linalg.norm(way) > max(_FARTHER, _FASTER * float(np.ptp(trial.angles.time))):
+        return True
+    heels = [
+        np.delete(points[1] - base, VERTICAL, axis=1) for s in "rl" if (points := _foot_points(trial, s)) is not None
+    ]
+    if len(heels) < 2:
+        return False
+    apart = heels[0] - heels[1]
+    ahead = np.linalg.eigh(np.cov(apart.T))[1][:, -1]
+    right, left = (heel @ ahead for heel in heels)
+    far = min(np.ptp(right), np.ptp(left)) > _SWING
+    return bool(far and np.corrcoef(right, left)[0, 1] < _AGAINST)
 
 
 def _foot_points(trial: Trial, side: str) -> tuple[FloatArray, FloatArray, FloatArray] | None:

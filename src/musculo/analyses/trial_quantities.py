@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from musculo.analyses.gait import POSES, Feet, feet_events, stance_shares
+from musculo.analyses.gait import POSES, feet_events, stance_shares
 from musculo.diagnostics.loads import free_base
 from musculo.errors import InvalidInput
 from musculo.model.model import Model
@@ -112,7 +112,7 @@ class Cycles(NamedTuple):
 
 def gait_cycles(trial: Trial) -> Cycles:
     """Heel strikes of each side, from the forces under the feet or from their poses; and why a side has none."""
-    feet = feet_events(trial) if trial.loads is not None else Feet({}, {}, {})
+    feet = feet_events(trial)
     strikes = {side: [float(t) for t in events.strikes] for side, events in feet.events.items()}
     posed = tuple(side for side, source in feet.source.items() if source == POSES)
     return Cycles(strikes, feet.missing, stance_shares(feet), posed)

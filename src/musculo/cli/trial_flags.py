@@ -9,6 +9,9 @@ from pathlib import Path
 from musculo.cli.exit_codes import WrongUsage
 from musculo.cli.flag_tasks import inverse_kinematics_task, preparation
 from musculo.cli.flag_values import span_of
+from musculo.diagnostics.loads import free_base
+from musculo.errors import warn
+from musculo.io.osim import read_osim
 from musculo.io.plate_forces import has_plates
 from musculo.io.setup import Setup
 from musculo.opensim_tools.trial_tasks import STEPS, TrialOptions, trial_tasks
@@ -22,7 +25,7 @@ def whole_trial(
     output: Path,
     *,
     loads: Path | None,
-    steps: str,
+    steps: str | None,
     tasks: Path | None,
     weights: Sequence[str],
     time: str,
@@ -40,9 +43,15 @@ def whole_trial(
 
     Loads are those of the recording's own plates, if no other file gives them.
     """
-    wanted = steps_of(steps)
     if loads is None and trial.suffix.lower() == _C3D and has_plates(trial, up or None):
         loads = trial
+    wanted = steps_of(steps) if steps is not None else STEPS
+    if steps is None and loads is None and free_base(read_osim(model)):
+        warn(
+            f"{trial} holds no forces of plates, and the model stands on nothing: angles only; give forces with "
+            "--loads, or --steps ik,id,so,jr for a body that hangs in the air"
+        )
+        wanted = STEPS[:1]
     if filter_loads is not None and loads is None:
         raise WrongUsage(f"--filter-loads: {trial} holds no plates; give the loads with --loads, or omit it")
     if not (math.isfinite(lowpass) and lowpass >= 0.0):

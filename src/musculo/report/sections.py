@@ -46,11 +46,9 @@ def sections_of(known: Known) -> tuple[Section, ...]:
 def _walking(known: Known) -> Section | None:
     """Spatiotemporal parameters, and ground reactions in body weights."""
     trial = known.trial
-    if trial.loads is None:
-        return None
     feet = feet_events(trial)
     reactions = ground_reactions(trial) if feet.events else None
-    if reactions is None:
+    if not feet.events or (reactions is None and trial.loads is not None):
         return None
     rows = []
     for one in spatiotemporal(trial, feet):
@@ -60,6 +58,9 @@ def _walking(known: Known) -> Section | None:
     table = TextTable("", ("parameter", "right", "left", "both"), tuple(rows), ("right", "left", "both"))
     posed = [side for side, source in feet.source.items() if source == POSES]
     said = {"r": "right", "l": "left"}
+    if reactions is None:
+        text = "Strikes and offs of the feet come from their poses, and are within about 0.03 s."
+        return Section("Walking", (), text, tables=(table,)) if rows else None
     text = "Ground reactions in body weights, in the direction of the walk; outward is away from the body's middle."
     if posed:
         text += (

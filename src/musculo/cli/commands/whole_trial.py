@@ -46,8 +46,13 @@ def walk(
         Names | None, typer.Option("--weight", "-w", metavar="MARKER=W", help="The weight of a marker; 0 ignores it.")
     ] = None,
     steps: Annotated[
-        str, typer.Option("--steps", metavar="STEPS", help="The steps, separated by commas.")
-    ] = "ik,id,so,jr",
+        str | None,
+        typer.Option(
+            "--steps",
+            metavar="STEPS",
+            help="Some of ik,id,so,jr. Default: all, or ik where nothing measures the forces under a walker.",
+        ),
+    ] = None,
     lowpass: Annotated[
         float,
         typer.Option("--lowpass", metavar="HZ", help="Filter coordinates at this frequency; 0 for no filter."),
