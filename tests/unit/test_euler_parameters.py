@@ -16,11 +16,10 @@ from musculo.absolute.euler_parameters import (
     product,
     relative_euler_parameters,
     rotation_matrix,
-    skew,
 )
 from musculo.absolute.given_motion import GivenNumbers, GivenOrientation
 from musculo.errors import InvalidInput
-from musculo.spatial.rotation import from_quaternion
+from musculo.spatial.rotation import from_quaternion, skew
 from support.complex_kernels import slope, step
 
 # Products of a few numbers of size one.

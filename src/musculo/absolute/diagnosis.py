@@ -9,6 +9,7 @@ import numpy as np
 
 from musculo.arrays import FloatArray
 from musculo.kernels.absolute.absolute_frames import rows_at
+from musculo.spatial.inertia import tensor
 
 if TYPE_CHECKING:
     from musculo.absolute.mechanism import Mechanism
@@ -111,9 +112,8 @@ def unresisted(mechanism: Mechanism, x: FloatArray, signals: FloatArray) -> tupl
     allowed = right[int(np.sum(values > _RANK * max(values.max(initial=0.0), 1.0))) :]
     M = np.zeros((mechanism.n_unknowns, mechanism.n_unknowns))
     for k, body in enumerate(mechanism.bodies):
-        xx, yy, zz, xy, xz, yz = body.inertia
         M[range(6 * k, 6 * k + 3), range(6 * k, 6 * k + 3)] = body.mass
-        M[6 * k + 3 : 6 * k + 6, 6 * k + 3 : 6 * k + 6] = [[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]]
+        M[6 * k + 3 : 6 * k + 6, 6 * k + 3 : 6 * k + 6] = tensor(body.inertia)
     sizes, motions = np.linalg.eigh(allowed @ M @ allowed.T) if len(allowed) else (np.zeros(0), np.zeros((0, 0)))
     light = sizes <= _RANK * max(float(np.abs(M).max()), np.finfo(float).tiny)
     return _movers(mechanism, motions.T[light] @ allowed) if len(allowed) else ()

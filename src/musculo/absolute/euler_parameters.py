@@ -12,15 +12,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from musculo.arrays import FloatArray
+from musculo.spatial.rotation import skew
 
 Array = NDArray[Any]
-
-
-def skew(a: ArrayLike) -> Array:
-    """a~ (..., 3, 3), with a~ b = a x b."""
-    x, y, z = np.moveaxis(np.asarray(a), -1, 0)
-    zero = np.zeros_like(x)
-    return _stacked([[zero, -z, y], [z, zero, -x], [-y, x, zero]])
 
 
 def matrix_G(p: ArrayLike) -> Array:

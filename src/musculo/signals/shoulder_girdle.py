@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from musculo.arrays import BoolArray, FloatArray
 from musculo.errors import InvalidInput
+from musculo.spatial.rotation import skew
 
 Vec3 = tuple[float, float, float]
 
@@ -197,8 +198,8 @@ def _gaps(girdle: ShoulderGirdle, C: Array, S: Array, x: Array) -> tuple[Array, 
         p = from_center + RC @ a + RS @ b
         n = mean * p / r**2
         g.append(0.5 * (np.sum(n * p, axis=1) - mean))
-        by_C = -np.einsum("fi,fij,fjk->fk", n, RC @ _cross(a), TC)
-        by_S = -np.einsum("fi,fij,fjk->fk", n, RS @ _cross(b), TS)
+        by_C = -np.einsum("fi,fij,fjk->fk", n, RC @ skew(a), TC)
+        by_S = -np.einsum("fi,fij,fjk->fk", n, RS @ skew(b), TS)
         J.append(np.concatenate([by_C, by_S], axis=1))
     return np.stack(g, axis=1), np.stack(J, axis=1)
 
@@ -213,14 +214,14 @@ def _curvature(girdle: ShoulderGirdle, C: Array, S: Array, x: Array) -> FloatArr
 def _turned(x: Array) -> Array:
     """exp(x~) (frames, 3, 3) of rotation vectors (frames, 3), also complex ones."""
     sine, cosine, _ = _series(x)
-    K = _cross(x)
+    K = skew(x)
     return np.eye(3) + sine * K + cosine * (K @ K)
 
 
 def _slope(x: Array) -> Array:
     """T (frames, 3, 3) with d(exp(x~) a) = -exp(x~) a~ T dx."""
     _, cosine, rest = _series(x)
-    K = _cross(x)
+    K = skew(x)
     return np.eye(3) - cosine * K + rest * (K @ K)
 
 
@@ -234,13 +235,6 @@ def _series(x: Array) -> tuple[Array, Array, Array]:
         np.where(small, 0.5 - square / 24.0 + square**2 / 720.0, (1.0 - np.cos(t)) / t**2),
         np.where(small, 1.0 / 6.0 - square / 120.0 + square**2 / 5040.0, (t - np.sin(t)) / t**3),
     )
-
-
-def _cross(x: Array) -> Array:
-    """x~ (..., 3, 3) with x~ y = x x y."""
-    a, b, c = np.moveaxis(np.asarray(x), -1, 0)
-    zero = np.zeros_like(a)
-    return np.stack([np.stack(row, axis=-1) for row in ((zero, -c, b), (c, zero, -a), (-b, a, zero))], axis=-2)
 
 
 def _rotations(values: ArrayLike, name: str) -> FloatArray:

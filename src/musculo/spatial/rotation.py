@@ -3,11 +3,20 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from musculo.arrays import FloatArray
+
+
+def skew(a: ArrayLike) -> NDArray[Any]:
+    """a~ (..., 3, 3) of vectors (..., 3), also complex ones: a~ b = a x b."""
+    x, y, z = np.moveaxis(np.asarray(a), -1, 0)
+    zero = np.zeros_like(x)
+    rows = ((zero, -z, y), (z, zero, -x), (-y, x, zero))
+    return np.stack([np.stack(row, axis=-1) for row in rows], axis=-2)
 
 
 def axis_rotation(axis: ArrayLike, angle: float) -> FloatArray:

@@ -13,6 +13,7 @@ from musculo.compile.coordinate_arrays import motion_in
 from musculo.dynamics.poses import kinematics
 from musculo.model.model import Model
 from musculo.results.table import Table
+from musculo.spatial.rotation import skew
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,14 +88,14 @@ def inverse_dynamics_regressor(
         w, alpha, a = (motion.angular_velocity(name), motion.angular_acceleration(name), motion.acceleration(name))
         w, alpha, a = (np.einsum("fji,fj->fi", R, x) for x in (w, alpha, a - np.array(model.gravity)))
         turn, move = np.einsum("fji,fju->fui", R, J[:, :3]), np.einsum("fji,fju->fui", R, J[:, 3:])
-        swing = _skew(w)
-        spread = _skew(alpha) + swing @ swing
+        swing = skew(w)
+        spread = skew(alpha) + swing @ swing
         Y[:, :, k, 0] = np.einsum("fui,fi->fu", move, a)
-        Y[:, :, k, 1:4] = move @ spread - turn @ _skew(a)
+        Y[:, :, k, 1:4] = move @ spread - turn @ skew(a)
         Y[:, :, k, 4:] = turn @ (_tensor_times(alpha) + swing @ _tensor_times(w))
         c, m = np.asarray(body.mass_center, dtype=float), body.mass
         # of the mass center: v + w x c, in ground
-        center = J[:, 3:] - _skew(np.einsum("fij,j->fi", R, c)) @ J[:, :3]
+        center = J[:, 3:] - skew(np.einsum("fij,j->fi", R, c)) @ J[:, :3]
         by_gravity -= m * np.swapaxes(center, 1, 2)
         xx, yy, zz, xy, xz, yz = body.inertia
         x, y, z = c
@@ -104,13 +105,6 @@ def inverse_dynamics_regressor(
     if single:
         Y, by_gravity = Y[0], by_gravity[0]
     return InverseDynamicsRegressor(model, model.speed_names, names, Y, parameters, by_gravity)
-
-
-def _skew(w: FloatArray) -> FloatArray:
-    """w~ (frames, 3, 3) of w (frames, 3)."""
-    x, y, z = np.moveaxis(w, -1, 0)
-    zero = np.zeros_like(x)
-    return np.stack([np.stack(row, -1) for row in ([zero, -z, y], [z, zero, -x], [-y, x, zero])], -2)
 
 
 def _tensor_times(w: FloatArray) -> FloatArray:
