@@ -40,6 +40,9 @@ def test_the_papers_mode_keeps_all_constraints(paper):
 
 def test_the_standing_foot_stands_exactly(exact):
     assert exact.motion.solver.largest_violation < EXACT
+    # the optimum of the same problem by a search with other linear equations, to four figures
+    assert exact.motion.solved
+    assert exact.motion.objective == pytest.approx(0.2333, abs=1e-4)
     table = coordinates_of_step(exact, frames=201)
     k = kinematics(skeleton(root="left_foot"), table.values)
     flat = (table.time >= 0.1) & (table.time <= 0.3)

@@ -33,15 +33,14 @@ FRAMES = 101
 # Second derivatives of dynamics count once a search is this near to feasible, and has run this long.
 _NEAR, _EARLY = 5e-2, 10
 _START: dict[str, str | float | int] = {"bound_push": 1e-4, "bound_frac": 1e-4, "nlp_scaling_method": "gradient-based"}
-# The second search of the exact mode: to the barrier's solution for one small parameter, whose constraints are sharp.
+# The second search of the exact mode, with second derivatives of dynamics from its start: a barrier that falls step by
+# step finds the optimum, where one that adapts leaves it.
 _SHARPEN: dict[str, str | float | int] = {
     "nlp_scaling_method": "gradient-based",
     "mu_strategy": "monotone",
     "mu_init": 1e-4,
-    "mu_target": 1e-5,
-    "compl_inf_tol": 1e-3,
-    "constr_viol_tol": 1e-6,
 }
+_SHARP, _LONGEST = 1e-6, 300
 # Normal walking at a free speed, mean of adults: [Perry2010] (angles), [Winter2009] (ground reactions of the weight).
 NORMAL = {
     "hip flexion, largest": ("deg", 20.0, 40.0),
@@ -110,7 +109,7 @@ def _solved(
     iterations = motion.solver.iterations
     if sharpen:
         forces.exact = True
-        motion = parts.problem.solve(splines, motion, tolerance=2e-2, max_iterations=100, options=_SHARPEN)
+        motion = parts.problem.solve(splines, motion, tolerance=_SHARP, max_iterations=_LONGEST, options=_SHARPEN)
         iterations += motion.solver.iterations
     return PredictedStep(parts, motion, iterations, time.perf_counter() - wall, time.process_time() - cpu)
 
