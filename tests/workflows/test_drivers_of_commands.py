@@ -47,6 +47,7 @@ COMMANDS = {
     "report": "report . -o page.html",
     "info": "info arm.osim",
     "convert": "convert arm.osim new.osim",
+    "uncertainty": "uncertainty arm.osim arm_markers.trc --masses 5 -n 2 -j 1 -o {}",
     "fit-paths": "fit-paths arm.osim --motion arm_ik.mot --samples 100 -o fitted.osim",
 }
 

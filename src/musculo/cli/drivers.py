@@ -165,6 +165,18 @@ DRIVERS: dict[str, tuple[str, ...]] = {
     "report": (_POSES, *_MOTION),
     "info": (),
     "convert": (),
+    "uncertainty": (
+        _POSES,
+        _TRACK,
+        "functions.filter_frames:recursion_frames",
+        *_SPLINE,
+        "fit.known_starts:fit_from_starts",
+        _MOMENTS,
+        _PATHS,
+        _CAPACITIES,
+        _EFFORT,
+        *_LOADS,
+    ),
     "fit-paths": (*_SPLINE, _POSES, _PATHS, "paths.fitted_path_frames:fitted_path_frames"),
 }
 

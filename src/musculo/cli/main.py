@@ -15,6 +15,7 @@ from musculo import __version__
 from musculo.cli.commands.pipeline import add_commands
 from musculo.cli.commands.sensor_commands import add_sensor_commands
 from musculo.cli.commands.step_flags import Strict
+from musculo.cli.commands.uncertainty_flags import add_uncertainty_command
 from musculo.cli.commands.whole_trial import add_trial_commands
 from musculo.cli.compiling import started_by_shell
 from musculo.cli.exit_codes import BAD_INPUT, EXIT_CODES, READER_GONE, WRONG_USAGE, WrongUsage
@@ -184,6 +185,7 @@ def run(
 add_trial_commands(app)
 add_commands(app)
 add_sensor_commands(app)
+add_uncertainty_command(app)
 
 
 @app.command()
