@@ -84,21 +84,26 @@ def test_a_closed_chain_stays():
     assert np.abs(again.gap).max() < 1e-10
 
 
-@pytest.mark.parametrize("weights", [(1.0, 1.0), (1.0, 4.0)])
+@pytest.mark.parametrize("weights", [(1.0, 1.0), (1.0, 4.0), ((1.0, 1.0, 0.1), (2.0, 3.0, 4.0))])
 def test_the_change_is_the_least(weights):
     """The chain closes, the optimum is that of a general solver, and it is no farther than the truth."""
     true, C, S = measured()
     found = close_girdle(GIRDLE, C, S, weights=weights)
     assert found.found.all()
     assert np.abs(GIRDLE.gaps(found.clavicle, found.scapula)).max() < 1e-10
-    cost = weights[0] * found.clavicle_change**2 + weights[1] * found.scapula_change**2
-    apart = [
-        Rotation.from_matrix(np.swapaxes(a, 1, 2) @ b).magnitude() for a, b in ((C, true.clavicle), (S, true.scapula))
-    ]
-    assert np.all(cost <= weights[0] * apart[0] ** 2 + weights[1] * apart[1] ** 2 + 1e-12)
+    w = np.concatenate([np.broadcast_to(part, 3) for part in weights])
+
+    def change(rotations):
+        pairs = zip((C, S), rotations, strict=True)
+        return np.hstack([Rotation.from_matrix(np.swapaxes(a, 1, 2) @ b).as_rotvec() for a, b in pairs])
+
+    cost = change((found.clavicle, found.scapula)) ** 2 @ w
+    assert np.all(cost <= change((true.clavicle, true.scapula)) ** 2 @ w + 1e-12)
+    sizes = np.linalg.norm(change((found.clavicle, found.scapula)).reshape(-1, 2, 3), axis=2)
+    assert_allclose(np.stack([found.clavicle_change, found.scapula_change], axis=1), sizes, atol=1e-9)
     for k in (0, 11, 29):
         peer = minimize(
-            lambda x: weights[0] * x[:3] @ x[:3] + weights[1] * x[3:] @ x[3:],
+            lambda x: w @ x**2,
             np.zeros(6),
             method="SLSQP",
             constraints={

@@ -130,11 +130,15 @@ class ClosedGirdle(NamedTuple):
 
 
 def close_girdle(
-    girdle: ShoulderGirdle, clavicle: ArrayLike, scapula: ArrayLike, *, weights: tuple[float, float] = (1.0, 1.0)
+    girdle: ShoulderGirdle,
+    clavicle: ArrayLike,
+    scapula: ArrayLike,
+    *,
+    weights: tuple[float | Vec3, float | Vec3] = (1.0, 1.0),
 ) -> ClosedGirdle:
     """The clavicle's and scapula's orientations nearest to measured ones with which both points are on the rib cage.
 
-        minimize w_C |x_C|^2 + w_S |x_S|^2 over R_C = R_C* exp(x_C), R_S = R_S* exp(x_S)
+        minimize w_C . x_C^2 + w_S . x_S^2 over R_C = R_C* exp(x_C), R_S = R_S* exp(x_S)
         subject to p = SC + R_C a + R_S b_k - c on the ellipsoid:   r / 2 (sum_i (p_i / r_i)^2 - 1) = 0,   k = 1, 2
 
     x are rotation vectors, so that |x| is the angle of the change. Newton's method solves the optimality conditions of
@@ -145,14 +149,19 @@ def close_girdle(
     Args:
         girdle: the geometry.
         clavicle, scapula: (frames, 3, 3) measured axes in the thorax.
-        weights: of changes of the clavicle and of the scapula. What is measured worse weighs less.
+        weights: of changes of the clavicle and of the scapula, each one number or three, for rotations about x, y and
+            z of the bone. What is measured worse weighs less, such as the clavicle's z, its axial rotation.
     """
     C, S = _rotations(clavicle, "clavicle"), _rotations(scapula, "scapula")
     if len(C) != len(S):
         raise InvalidInput(f"there are {len(C)} frames of the clavicle and {len(S)} of the scapula")
-    if not min(weights) > 0.0:
-        raise InvalidInput(f"weights are {weights}; give two numbers above zero")
-    w = np.repeat(np.asarray(weights, dtype=float) / max(weights), 3)
+    try:
+        w = np.concatenate([np.broadcast_to(np.asarray(part, dtype=float), (3,)) for part in weights])
+    except (TypeError, ValueError):
+        w = np.zeros(0)
+    if w.size != 6 or not w.min() > 0.0:
+        raise InvalidInput(f"weights are {weights}; give one number or three for each bone, above zero")
+    w = w / w.max()
     frames = len(C)
     x, force = np.zeros((frames, 6)), np.zeros((frames, 2))
     found = np.zeros(frames, dtype=bool)
