@@ -12,7 +12,7 @@ from musculo.dynamics.poses import Kinematics
 from musculo.errors import InvalidInput, UnknownName
 from musculo.results.external_loads import ExternalLoads
 from musculo.results.table import Table
-from musculo.viewer.inputs import sampled
+from musculo.viewer.scene_inputs import sampled
 
 # OpenSim's joint reaction tables: joint_on_body_in_frame_fx, ..._mx, ..._px.
 _REACTION = re.compile(r"^(?P<joint>.+)_on_(?P<body>.+)_in_(?P<frame>.+)_(?P<what>[fmp])(?P<axis>[xyz])$")

@@ -28,9 +28,9 @@ from musculo.results.tables_of_others import TableLike, table_of
 from musculo.spatial.rotation import to_quaternion
 from musculo.viewer.arrows import Arrow, load_arrows, reaction_arrows
 from musculo.viewer.bones import model_size
-from musculo.viewer.inputs import Frames, frames_in, markers_at, of_muscles_at, of_result, some
 from musculo.viewer.path_lines import polylines
 from musculo.viewer.scene_arrays import floats, integers, steps
+from musculo.viewer.scene_inputs import Frames, frames_in, markers_at, of_muscles_at, of_result, some
 from musculo.viewer.shapes import bones, wrap_shapes
 from musculo.viewer.viewer_page import framed, page
 
