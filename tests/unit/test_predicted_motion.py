@@ -250,6 +250,7 @@ def test_a_failed_search_says_what_is_violated_when():
     assert lines[2].startswith(f"  {worst.name.split('[')[0]} at {time:.4g} s is ")
     names = [line.split(" at ")[0] for line in lines[2:] if " is " in line]
     assert len(names) == len(set(names))
+    assert any(" in all, " in line for line in lines[2:])
     assert "[" not in "".join(lines[2:])
 
 
