@@ -150,7 +150,7 @@ def close_girdle(
         girdle: the geometry.
         clavicle, scapula: (frames, 3, 3) measured axes in the thorax.
         weights: of changes of the clavicle and of the scapula, each one number or three, for rotations about x, y and
-            z of the bone. What is measured worse weighs less, such as the clavicle's z, its axial rotation.
+            z of the bone. What is measured worse weighs less.
     """
     C, S = _rotations(clavicle, "clavicle"), _rotations(scapula, "scapula")
     if len(C) != len(S):
