@@ -6,8 +6,10 @@ import numpy as np
 import pytest
 
 from musculo.dynamics.poses import kinematics
+from musculo.model.anthropometry import segment_length
 from musculo.replications.prediction import lifting
 from musculo.replications.prediction.lifting_problem import Lift, lift_parts
+from musculo.replications.prediction.skeleton import skeleton
 from musculo.replications.study import Settings
 
 
@@ -52,3 +54,19 @@ def test_the_box_goes_where_it_is_asked_to(found):
         assert box[frame, 1] == pytest.approx(place[1], abs=1e-6)
     apart = np.linalg.norm((box - k.position("abdomen_lower"))[:, :2], axis=1)
     assert apart.min() > 0.5 * lift.depth + lift.trunk - 1e-3
+
+
+def test_the_whole_skeleton_lifts_with_both_hands(found):
+    """Both feet stand, and what the hands hold is where the box is."""
+    _, single = found
+    parts = lift_parts(Lift())
+    table = lifting.coordinates_of_lift(parts, single.motion, frames=21)
+    whole = kinematics(skeleton(root="left_foot"), table.values)
+    assert np.ptp(whole.position("toes_r"), axis=0).max() < 1e-12
+    assert whole.position("toes_r")[0, :2] == pytest.approx(whole.position("toes_l")[0, :2], abs=1e-12)
+    grip = (0.0, -segment_length("hand", "male", parts.lift.sizes.stature), 0.0)
+    held = 0.5 * (whole.position("hand_l", grip) + whole.position("hand_r", grip))
+    motion = single.motion.at(table.time)
+    q = np.column_stack([motion.column(f"{name}/value") for name in parts.model.coordinate_names])
+    box = kinematics(parts.model, q).position("box")
+    assert held[:, :2] == pytest.approx(box[:, :2], abs=1e-12)

@@ -16,7 +16,9 @@ import numpy as np
 from musculo.arrays import FloatArray
 from musculo.muscle.fibers.fatigue import FatigueRates, fatigue_rate
 from musculo.replications.prediction.lifting_problem import Lift, LiftParts, lift_parts, rates_of
+from musculo.replications.prediction.skeleton import skeleton
 from musculo.replications.study import Part, Plot, Quantity, Row, Settings, Study, judged
+from musculo.results.table import Table
 from musculo.trajectory.predicted_motion import PredictedMotion
 from musculo.trajectory.transcription.schemes import Radau
 
@@ -107,6 +109,21 @@ def repetition(parts: LiftParts, motion: PredictedMotion, frames: int = _FRAMES)
     with np.errstate(divide="ignore", invalid="ignore"):
         count = np.where(most < first, np.log1p(-np.clip(most / first, 0.0, 1.0)) / (-R * lift.period), np.inf)
     return Repeated(t, tau, loads, fatigue, relative / (1.0 - fatigue), float(np.ceil(count.min())))
+
+
+def coordinates_of_lift(parts: LiftParts, motion: PredictedMotion, frames: int = 51) -> Table:
+    """All 55 coordinates of the skeleton that stands on its left foot, both sides alike: to write, or to view.
+
+    The model is `skeleton(root="left_foot")`.
+    """
+    names = skeleton(root="left_foot").coordinate_names
+    table = motion.at(np.linspace(0.0, parts.lift.duration, frames))
+    values = np.zeros((frames, len(names)))
+    for k, name in enumerate(names):
+        left = f"{name[:-1]}l" if name.endswith("_r") else name
+        if left in parts.fatigue.coordinates:
+            values[:, k] = table.column(f"{left}/value")
+    return Table(table.time, names, values, name="lift")
 
 
 def with_controller(parts: LiftParts, done: Repeated, lifts: int = _CONTROLLED) -> FloatArray:
