@@ -14,6 +14,7 @@ import musculo
 from musculo.cli.main import app
 from musculo.demo import ARM_FILE, ARM_FLEXION_FILE, arm, arm_flexion
 from musculo.opensim_tools.preparation import Preparation, suggested_cutoff
+from musculo.report.read_folder import read_folder
 
 MODEL, MOTION, STEM = str(ARM_FILE), str(ARM_FLEXION_FILE), ARM_FLEXION_FILE.stem
 
@@ -220,3 +221,26 @@ def test_the_upward_axis_of_a_c3d_file_can_be_stated(up, tmp_path, monkeypatch):
     printed = told("ik", MODEL, tmp_path / "walk.c3d", "-o", tmp_path, "--time", "0:0.05", *more)
     assert asked == [up or None] * 2  # once for the run, once for its page
     assert ("z was assumed" in printed) == (not up)
+
+
+def test_recorded_markers_have_names_of_their_own(tmp_path):
+    """Pairs on the command line and in a file, with a subject before the names; the page reads them as the run did."""
+    model = arm()
+    time = np.linspace(0.0, 1.0, 21)
+    q = np.stack([0.2 * time, 0.5 + time], axis=1)
+    truth = musculo.kinematics(model, q).markers(model.marker_names)
+    ours = {"acromion": "SHO", "wrist_radial": "RAD", "wrist_ulnar": "ULN"}
+    names = [f"Anna:{ours.get(name, name)}" for name in model.marker_names]
+    musculo.write_trc(musculo.Markers(time, names, truth, rate=20.0), tmp_path / "lab.trc")
+    pairs = tmp_path / "names.txt"
+    pairs.write_text("# the laboratory's, and the model's\nSHO=acromion\n\nRAD, wrist_radial  # by a comma\n")
+    rename = ("--rename", pairs, "--rename", "ULN=wrist_ulnar", "--rename", "HAT=head")
+    printed = told("ik", MODEL, tmp_path / "lab.trc", *rename, "-o", tmp_path / "out")
+    assert "the recording lacks" not in printed
+    found = musculo.read_storage(tmp_path / "out" / "lab_ik.mot").in_radians(model)
+    np.testing.assert_allclose(found.coordinates(model), q, atol=1e-5)  # a .trc has single digits of mm
+    shown = read_folder(tmp_path / "out").markers
+    assert {"acromion", "wrist_radial", "wrist_ulnar"} <= set(shown.names)
+    result = CliRunner().invoke(app, ["ik", MODEL, str(tmp_path / "lab.trc"), "--rename", "HAT=head"])
+    assert result.exit_code == 1
+    assert "no marker 'HAT' in" in result.output

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from musculo.cli.exit_codes import WrongUsage
-from musculo.cli.flag_values import check_axis, check_word, numbers_of, pairs_of, span_of, weights_of
+from musculo.cli.flag_values import check_axis, check_word, numbers_of, pairs_of, renames_of, span_of, weights_of
 from musculo.errors import InvalidInput, UnknownName
 from musculo.io.controls.controllers import CONTROL_SET_CONTROLLER, Controller
 from musculo.io.osim import read_osim
@@ -83,6 +83,7 @@ def preparation(
     zeros_as_gaps: bool = False,
     feet: Sequence[str] = (),
     plates: Sequence[str] = (),
+    renames: Sequence[str] = (),
 ) -> Preparation:
     """What is done to recordings first."""
     if (feet or plates) and (loads is None or loads.suffix.lower() == ".xml"):
@@ -101,7 +102,8 @@ def preparation(
     if up:
         check_axis("--up", up)
     owners = tuple(pairs_of("--plate", plates))
-    return Preparation(fill_gaps, loads_cutoff, resample, up or None, zeros_as_gaps, tuple(feet), owners)
+    names = renames_of("--rename", renames)
+    return Preparation(fill_gaps, loads_cutoff, resample, up or None, zeros_as_gaps, tuple(feet), owners, names)
 
 
 class MotionFlags(NamedTuple):

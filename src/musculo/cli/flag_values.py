@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from pathlib import Path
 
 from musculo.cli.exit_codes import WrongUsage
 from musculo.io.file_axes import AXES
+from musculo.io.text import read_lines
 
 Span = tuple[float, float]
 
@@ -34,6 +36,18 @@ def pairs_of(option: str, texts: Sequence[str]) -> list[tuple[str, str]]:
             raise WrongUsage(f"{option} {text}: write it as NAME=VALUE")
         pairs.append((name.strip(), value.strip()))
     return pairs
+
+
+def renames_of(option: str, texts: Sequence[str]) -> tuple[tuple[str, str], ...]:
+    """`RASI=R.ASIS` texts, or names of files with a pair a line, apart; a `#` begins a remark."""
+    pairs: list[tuple[str, str]] = []
+    for text in texts:
+        if "=" in text or not Path(text).is_file():
+            pairs += pairs_of(option, [text])
+            continue
+        lines = (line.partition("#")[0].strip() for line in read_lines(text, "pairs of marker names"))
+        pairs += pairs_of(option, [line.replace(",", "=", 1) if "=" not in line else line for line in lines if line])
+    return tuple(pairs)
 
 
 def numbers_of(option: str, text: str, count: int) -> tuple[float, ...]:

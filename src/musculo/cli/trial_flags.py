@@ -36,6 +36,7 @@ def whole_trial(
     force_sets: Sequence[Path],
     up: str,
     zeros_as_gaps: bool,
+    renames: Sequence[str],
     feet: Sequence[str],
     plates: Sequence[str],
 ) -> list[Setup]:
@@ -58,7 +59,7 @@ def whole_trial(
         raise WrongUsage(f"--lowpass {lowpass:g}: give a frequency [Hz], or 0 for no filter")
     if not (math.isfinite(reserve) and reserve >= 0.0):
         raise WrongUsage(f"--reserve {reserve:g}: give a strength [N m, N], or 0 for no reserves")
-    recording = preparation(fill_gaps, up=up, zeros_as_gaps=zeros_as_gaps)
+    recording = preparation(fill_gaps, up=up, zeros_as_gaps=zeros_as_gaps, renames=renames)
     given = preparation(None, filter_loads, loads, up=up, feet=feet, plates=plates)
     options = TrialOptions(
         wanted,
@@ -73,6 +74,7 @@ def whole_trial(
         zeros_as_gaps,
         given.feet,
         given.plates,
+        recording.renames,
     )
     return trial_tasks(model, trial, loads, output, options)
 

@@ -8,7 +8,7 @@ from typing import TypeVar
 import numpy as np
 
 from musculo.arrays import FloatArray
-from musculo.errors import InvalidInput
+from musculo.errors import InvalidInput, UnknownName
 from musculo.model.model import Model
 from musculo.results.external_loads import ExternalLoads
 from musculo.results.markers import Markers
@@ -36,6 +36,7 @@ class Preparation:
     zeros_as_gaps: bool = False  # points exactly at the origin were not seen
     feet: tuple[str, ...] = ()  # bodies that may stand on plates; those named like feet where none is stated
     plates: tuple[tuple[str, str], ...] = ()  # the body on a plate, by the plate's name
+    renames: tuple[tuple[str, str], ...] = ()  # recorded markers and what the model calls them
 
     def filled(self, series: S) -> S:
         """Gaps up to the length that was asked for, filled by splines."""
@@ -45,8 +46,19 @@ class Preparation:
         return series.fill(max(int(np.floor(self.fill_gaps / step + 1e-6)), 1))
 
     def markers(self, recorded: Markers) -> Markers:
-        """Markers with their gaps filled, zeros among them if they are such."""
-        return self.filled(recorded.zeros_as_gaps() if self.zeros_as_gaps else recorded)
+        """Markers with their gaps filled, zeros among them if they are such, by the names that were stated."""
+        return self.filled(self.as_stated(recorded))
+
+    def as_stated(self, recorded: Markers) -> Markers:
+        """Markers by the names that were stated, zeros as gaps if they are such; a subject before a name is ignored."""
+        recorded = recorded.zeros_as_gaps() if self.zeros_as_gaps else recorded
+        if not self.renames:
+            return recorded
+        own = {name.rpartition(":")[2]: name for name in recorded.names} | {name: name for name in recorded.names}
+        found = {own[old]: new for old, new in self.renames if old in own}
+        if not found:
+            raise UnknownName("marker", self.renames[0][0], recorded.names, recorded.source or "the recording")
+        return recorded.rename(found)
 
     def motion(self, table: Table) -> Table:
         """A motion with its gaps filled, on even frames."""

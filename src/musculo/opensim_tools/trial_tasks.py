@@ -121,6 +121,7 @@ class TrialOptions:
         up: the upward axis of the recording, where it is not what the file says.
         zeros_as_gaps: whether points exactly at the origin were not seen.
         feet, plates: bodies that stand, and the body on a plate by the plate's name.
+        renames: recorded markers and what the model calls them.
     """
 
     steps: tuple[str, ...] = STEPS
@@ -135,6 +136,7 @@ class TrialOptions:
     zeros_as_gaps: bool = False
     feet: tuple[str, ...] = ()
     plates: tuple[tuple[str, str], ...] = ()
+    renames: tuple[tuple[str, str], ...] = ()
 
 
 def trial_tasks(
@@ -149,7 +151,7 @@ def trial_tasks(
         folder: for all results.
         options: how it is done.
     """
-    first = Preparation(options.fill_gaps, up=options.up, zeros_as_gaps=options.zeros_as_gaps)
+    first = Preparation(options.fill_gaps, up=options.up, zeros_as_gaps=options.zeros_as_gaps, renames=options.renames)
     made: list[Setup] = [kinematics_of(model, recording, options.fit, options.span, prepare=first)]
     motion = folder / f"{recording.stem}_ik.mot"
     prepare = Preparation(None, options.loads_cutoff, up=options.up, feet=options.feet, plates=options.plates)

@@ -19,6 +19,7 @@ from musculo.io.osim import read_osim
 from musculo.io.storage import read_storage
 from musculo.io.text import PathLike
 from musculo.model.model import Model
+from musculo.opensim_tools.preparation import Preparation
 from musculo.opensim_tools.read_once import read_once
 from musculo.opensim_tools.records.record import fingerprint
 from musculo.results.table import Table
@@ -220,7 +221,9 @@ def _input(path: Path, found: Trial, record: dict[str, Any]) -> None:
             known = stated if isinstance(stated, dict) else {}
             recorded = read_once(partial(read_markers, up=known.get("preparation.up")), path)
             zeros = known.get("preparation.zeros_as_gaps") == "yes"
-            found.markers = recorded.zeros_as_gaps() if zeros else recorded
+            pairs = [one.rpartition("=") for one in known.get("preparation.renames", "").split(", ") if one]
+            prepare = Preparation(zeros_as_gaps=zeros, renames=tuple((old, new) for old, _, new in pairs))
+            found.markers = prepare.as_stated(recorded)
             found.read.append(path)
             if kind == ".c3d" and found.emg is None:
                 found.emg = read_c3d(path, up=known.get("preparation.up")).analog

@@ -19,7 +19,7 @@ _KIND = "a study (.toml) or a folder"
 RECORDINGS = (".c3d", ".trc")
 # Options of a trial by the words of a study, and how they are read.
 _NUMBERS = {"lowpass": "cutoff", "filter_loads": "loads_cutoff", "fill_gaps": "fill_gaps", "reserve": "reserve"}
-_OPTIONS = ("steps", "tasks", "time", "forces", "up", "zeros_as_gaps", "feet", "plates", *_NUMBERS)
+_OPTIONS = ("steps", "tasks", "time", "forces", "up", "zeros_as_gaps", "rename", "feet", "plates", *_NUMBERS)
 _TOP = ("name", "output", "pattern", "bids", "model", "loads", "group", "subject", *_OPTIONS)
 _SUBJECT = ("name", "model", "group", "trials", "loads", "trial", *_OPTIONS)
 _TRIAL = ("file", "name", "model", "condition", "loads", *_OPTIONS)
@@ -294,6 +294,11 @@ def _options(entry: Mapping[str, Any], base: TrialOptions, home: Path, where: st
         changed["up"] = _text(entry, "up", where)
     if "zeros_as_gaps" in entry:
         changed["zeros_as_gaps"] = entry["zeros_as_gaps"] is True
+    if "rename" in entry:
+        names = entry["rename"]
+        if not isinstance(names, dict):
+            raise InvalidFile(f'{where}: rename should name markers of the model, such as rename = {{RASI = "R.ASIS"}}')
+        changed["renames"] = tuple((str(old), str(new)) for old, new in names.items())
     if "feet" in entry:
         changed["feet"] = tuple(_texts(entry, "feet", where))
     if "plates" in entry:

@@ -85,7 +85,7 @@ def followed_markers(model: Model, markers: Markers | None, weights: Mapping[str
     names = tuple(name for name in model.marker_names if name in markers.names)
     found = _weights("marker", names, (*model.marker_names, *markers.names), weights)
     if not names and markers.names:
-        how = "markers.rename (in Python), or new labels in the file,"
+        how = "markers.rename in Python, or --rename RECORDED=MODEL in the shell,"
         raise InvalidInput(_nothing_in_common("marker", model, model.marker_names, markers.names, how))
     unit_findings(model, markers)
     frames = {marker.name: marker.frame for marker in model.markers}

@@ -18,6 +18,7 @@ from musculo.cli.commands.step_flags import (
     MotionFile,
     Names,
     Opensim,
+    Renames,
     Resample,
     Reserve,
     Time,
@@ -48,6 +49,7 @@ def ik(
     time: Time = "",
     up: Up = "",
     zeros_as_gaps: Zeros = False,
+    rename: Renames = None,
     fill_gaps: FillGaps = None,
     places: Annotated[
         bool, typer.Option("--marker-locations", help="Also write the positions of the model's markers.")
@@ -56,7 +58,7 @@ def ik(
     """Inverse kinematics: the motion that fits recorded markers best."""
     from musculo.cli.flag_tasks import inverse_kinematics_task, preparation
 
-    prepare = preparation(fill_gaps, up=up, zeros_as_gaps=zeros_as_gaps)
+    prepare = preparation(fill_gaps, up=up, zeros_as_gaps=zeros_as_gaps, renames=rename or ())
     return inverse_kinematics_task(model, markers, tasks, weight or [], time, places, prepare)
 
 
@@ -316,12 +318,13 @@ def scale(
     time: Time = "",
     up: Up = "",
     zeros_as_gaps: Zeros = False,
+    rename: Renames = None,
     fill_gaps: FillGaps = None,
 ) -> Setup:
     """Scale a model to a subject: by measured distances or manual factors, and place markers by a static trial."""
     from musculo.cli.flag_tasks import preparation, scale_task
 
-    prepare = preparation(fill_gaps, up=up, zeros_as_gaps=zeros_as_gaps)
+    prepare = preparation(fill_gaps, up=up, zeros_as_gaps=zeros_as_gaps, renames=rename or ())
     return scale_task(
         model,
         output,

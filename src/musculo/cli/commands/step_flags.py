@@ -55,6 +55,14 @@ Up = Annotated[
 Zeros = Annotated[
     bool, typer.Option("--zeros-as-gaps", help="Treat markers exactly at the origin as gaps; some systems write them.")
 ]
+Renames = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--rename",
+        metavar="RECORDED=MODEL",
+        help="What the model calls a recorded marker, or a file with a pair a line. Repeatable.",
+    ),
+]
 Resample = Annotated[
     float | None,
     typer.Option("--resample", metavar="HZ", help="Resample uneven frames of the motion to this rate, by splines."),

@@ -17,6 +17,7 @@ from musculo.cli.commands.step_flags import (
     Names,
     PlateLoads,
     Plates,
+    Renames,
     Time,
     Up,
     Zeros,
@@ -70,6 +71,7 @@ def walk(
     time: Time = "",
     up: Up = "",
     zeros_as_gaps: Zeros = False,
+    rename: Renames = None,
     output: Folder = RESULTS,
 ) -> list[Setup]:
     """A whole trial: angles, moments, muscle forces and joint loads from one recording, on one page."""
@@ -91,6 +93,7 @@ def walk(
         force_sets=forces or [],
         up=up,
         zeros_as_gaps=zeros_as_gaps,
+        renames=rename or (),
         feet=foot or (),
         plates=plate or (),
     )

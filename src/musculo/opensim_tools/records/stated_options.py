@@ -79,6 +79,8 @@ def _text(value: Any) -> str:
     if isinstance(value, tuple):
         if len(value) == 2 and isinstance(value[0], str) and isinstance(value[1], float):  # a weight by name
             return f"{value[0]}={value[1]:g}"
+        if value and all(isinstance(one, tuple) and len(one) == 2 and isinstance(one[1], str) for one in value):
+            return ", ".join(f"{name}={other}" for name, other in value)
         return ", ".join(map(_text, value))
     if isinstance(value, MarkerTask | CoordinateTask):
         return f"{value.name}={value.weight:g}" if value.apply else f"{value.name} off"
