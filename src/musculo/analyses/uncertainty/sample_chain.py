@@ -62,8 +62,9 @@ from musculo.signals.natural_smoothing import NaturalSpline
 _NO_WRENCH = np.zeros((0, 6))
 # A quintic spline passes through no fewer frames.
 _FEWEST = 6
-# Error of coordinates that the search for poses may leave, as `nearest_pose` has it [rad, m]; as in `fit_poses`.
-TOLERANCE = 0.1 * 1e-9**0.5
+# Length of the last step of Newton's method in the search for poses [rad, m]; errors are about its square, so that what
+# accelerations make of them stays below 1e-12, and a frame that is done on another machine comes out alike.
+TOLERANCE = 1e-7
 
 
 # What each step gives: by name, and after which step it is known.
