@@ -77,6 +77,15 @@ def test_a_folder_is_a_study(recordings):
     assert found.folder == recordings / "results"
 
 
+def test_a_folder_without_subfolders_is_one_subject(recordings, monkeypatch):
+    monkeypatch.chdir(recordings / "S2")
+    for given in (".", recordings / "S2"):
+        found = read_study(given)
+        assert [trial.key for trial in found.trials] == ["S2/reach1", "S2/reach2"]
+    with pytest.raises(InvalidFile, match="is a file, and not a"):
+        read_study("reach1.trc")
+
+
 def test_a_file_says_more(recordings, tmp_path):
     tasks = '<IKTaskSet><objects><IKMarkerTask name="{}"><weight>{}</weight></IKMarkerTask></objects></IKTaskSet>'
     for name, weight in (("a", 2), ("b", 5)):
@@ -202,6 +211,11 @@ def test_one_trial_that_fails_stops_no_other(recordings, tmp_path):
     page = study_page(results)
     assert page.checks[0].text == "1 of 4 trials have no results"
     assert page.sections[0].tables[0].rows[0][0] == "S1/reach1"
+    # curves of trials that have none any more do not stay
+    assert "curves.nc" in [one.name for one in results.write(trials.folder)]
+    none = replace(results, trials=(), peaks=())
+    assert "curves.nc" not in [one.name for one in none.write(trials.folder)]
+    assert not (trials.folder / "curves.nc").exists()
 
 
 def test_what_is_done_is_not_done_again(study, recordings):
@@ -237,6 +251,18 @@ def test_processes_give_the_same_bits_though_some_are_killed(study, tmp_path):
     assert killed
     assert [one.status for one in outcomes] == [TrialStatus.DONE] * 4
     assert contents(tmp_path / "other") == expected
+
+
+def test_a_script_without_a_main_guard_runs_a_study(recordings, tmp_path):
+    """Processes do not run the script again, which would start processes of its own."""
+    script = tmp_path / "script.py"
+    script.write_text(
+        "import musculo\nprint('begin')\n"
+        f"study = musculo.study.read_study({str(recordings)!r}, {str(tmp_path / 'out')!r})\n"
+        "print([one.status.value for one in musculo.study.run_study(study, jobs=2)])\n"
+    )
+    told = subprocess.run([sys.executable, str(script)], capture_output=True, text=True)
+    assert told.stdout.splitlines() == ["begin", str(["done"] * 4)], told.stderr
 
 
 def test_a_study_that_was_killed_goes_on(recordings, study, tmp_path):
@@ -321,6 +347,8 @@ def test_dask_gives_the_same_bits(study, tmp_path):
     assert contents(tmp_path / "dask") == contents(study.folder)
     with pytest.raises(InvalidInput, match="no Dask scheduler answers"):
         run_study(replace(study, folder=tmp_path / "none"), scheduler="tcp://127.0.0.1:9")
+    with pytest.raises(InvalidInput, match="'head' is no address"):
+        run_study(replace(study, folder=tmp_path / "none"), scheduler="head")
 
 
 # --- what it shows ----------------------------------------------------------------------------------------------------

@@ -101,9 +101,12 @@ class StudyResults:
 
     def write(self, folder: Path) -> tuple[Path, ...]:
         """`curves.nc`, `peaks.csv`, and `peaks.parquet` where pyarrow is installed."""
-        written = [folder / CURVES, folder / PEAKS]
+        written = [folder / PEAKS]
         if self.trials:
             write_netcdf(self.to_xarray(), folder / CURVES)
+            written.insert(0, folder / CURVES)
+        else:
+            (folder / CURVES).unlink(missing_ok=True)  # of an earlier run, whose trials are not these
         stream = io.StringIO()
         table = csv.writer(stream, lineterminator="\n")
         table.writerow(Peaks._fields)
@@ -113,7 +116,7 @@ class StudyResults:
             frame = self.to_pandas()
             write_beside(folder / PEAKS_PARQUET, lambda part: frame.to_parquet(part, index=False))
             written.append(folder / PEAKS_PARQUET)
-        return tuple(path for path in written if path.is_file())
+        return tuple(written)
 
     def groups(self) -> dict[tuple[str, str], list[int]]:
         """Trials by group and condition: their places in `trials`."""

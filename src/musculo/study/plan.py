@@ -90,7 +90,8 @@ def read_study(path: PathLike, output: PathLike | None = None) -> Study:
     """A study from its file, or from a folder.
 
     In a folder, each subfolder is a subject: it holds one model (.osim) and recordings (.c3d, .trc), and a recording
-    `walk1.trc` has the loads of `walk1_grf.xml`, `walk1_grf.mot` or `walk1.mot` beside it, if there are any.
+    `walk1.trc` has the loads of `walk1_grf.xml`, `walk1_grf.mot` or `walk1.mot` beside it, if there are any. If no
+    subfolder has recordings, the folder itself is the one subject.
 
     Args:
         path: a .toml, or a folder (with a `study.toml`, or laid out as said). A file may name trials by `[[subject]]`
@@ -116,20 +117,21 @@ def read_study(path: PathLike, output: PathLike | None = None) -> Study:
 
 # --- a folder -------------------------------------------------------------------------------------------------------
 def _of_folder(folder: Path) -> Study:
-    trials: list[StudyTrial] = []
-    for home in sorted(one for one in folder.iterdir() if one.is_dir() and one.name != "results"):
-        models = sorted(home.glob("*.osim"))
-        recordings = sorted(one for one in home.iterdir() if one.suffix.lower() in RECORDINGS)
-        if not recordings:
-            continue
-        if len(models) != 1:
-            raise InvalidInput(
-                f"{home} holds {len(models)} models and {len(recordings)} recordings; a subject's folder needs one "
-                ".osim, or write a study.toml"
-            )
-        for file in recordings:
-            trials.append(StudyTrial(home.name, file.stem, models[0], file, _loads_beside(file)))
+    homes = sorted(one for one in folder.iterdir() if one.is_dir() and one.name != "results")
+    trials = [trial for home in homes for trial in _of_subject_folder(home)] or _of_subject_folder(folder)
     return Study(folder.resolve().name, folder / "results", tuple(trials), str(folder))
+
+
+def _of_subject_folder(home: Path) -> list[StudyTrial]:
+    models = sorted(home.glob("*.osim"))
+    recordings = sorted(one for one in home.iterdir() if one.suffix.lower() in RECORDINGS)
+    if recordings and len(models) != 1:
+        raise InvalidInput(
+            f"{home} holds {len(models)} models and {len(recordings)} recordings; a subject's folder needs one .osim, "
+            "or write a study.toml"
+        )
+    name = home.resolve().name
+    return [StudyTrial(name, file.stem, models[0], file, _loads_beside(file)) for file in recordings]
 
 
 def _loads_beside(recording: Path) -> Path | None:
@@ -143,6 +145,8 @@ def _loads_beside(recording: Path) -> Path | None:
 # --- a file ---------------------------------------------------------------------------------------------------------
 def _of_file(file: Path) -> Study:
     where = checked_path(file, _KIND)
+    if file.is_file() and file.suffix.lower() != ".toml":
+        raise InvalidFile(f"{where} is a file, and not a .toml; give {_KIND}")
     try:
         content = tomllib.loads(file.read_text(encoding="utf-8"))
     except FileNotFoundError:

@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import os
+import re
+import sys
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
 from dataclasses import replace
-from multiprocessing import get_context, parent_process
+from multiprocessing import parent_process
+from multiprocessing.context import SpawnContext, SpawnProcess
+from multiprocessing.process import BaseProcess
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 from musculo.errors import InvalidInput, MusculoError
@@ -22,6 +27,8 @@ Progress = Callable[[TrialOutcome, int, int], None]
 
 # A process ends after so many trials, and a fresh one takes its place: what a library leaks does not grow.
 _TRIALS_OF_A_PROCESS = 250
+# Of a scheduler: tcp://head:8786, tls://head:8786, head:8786.
+_ADDRESS = re.compile(r"(\w+://)?[^\s/:]+:\d+/?|(\w+://)\S+")
 # Trials that wait in a worker's own queue; more would only fill memory.
 _AHEAD = 2
 
@@ -76,13 +83,18 @@ def run_study(
     if scheduler is not None:
         _on_dask(left, home, pages, scheduler, came)
     else:
-        count = min(jobs or os.cpu_count() or 1, len(left))
+        count = min(jobs or _cores(), len(left))
         if count <= 1:
             for trial in left:
                 came(run_trial(trial, home, pages))
         else:
             _on_processes(left, home, pages, count, came)
     return tuple(outcomes[trial.key] for trial in trials)
+
+
+def _cores() -> int:
+    """Those that this process may use: a job of a cluster has a few of a machine's."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def _absolute(trial: StudyTrial) -> StudyTrial:
@@ -137,13 +149,30 @@ def _alone(trial: StudyTrial, home: Path, pages: bool) -> TrialOutcome:
 @contextmanager
 def _pool(count: int) -> Iterator[ProcessPoolExecutor]:
     # Fresh processes: threads of a parent that was forked in the middle of their work would be lost.
-    pool = ProcessPoolExecutor(count, get_context("spawn"), _begin, (), max_tasks_per_child=_TRIALS_OF_A_PROCESS)
+    pool = ProcessPoolExecutor(count, _Spawn(), _begin, (), max_tasks_per_child=_TRIALS_OF_A_PROCESS)
     try:
         yield pool
     except BaseException:
         pool.shutdown(wait=False, cancel_futures=True)
         raise
     pool.shutdown()
+
+
+class _Process(SpawnProcess):
+    """A fresh process that does not run the user's script again, as `spawn` has it do: it needs nothing of that."""
+
+    @staticmethod
+    def _Popen(process_obj: BaseProcess) -> Any:
+        script = sys.modules["__main__"]
+        sys.modules["__main__"] = ModuleType("__main__")
+        try:
+            return SpawnProcess._Popen(process_obj)
+        finally:
+            sys.modules["__main__"] = script
+
+
+class _Spawn(SpawnContext):
+    Process = _Process
 
 
 def _begin() -> None:
@@ -171,9 +200,11 @@ def _on_dask(
         from distributed import Client, as_completed
     except ImportError:
         raise InvalidInput('scheduler= needs Dask; install it: pip install "musculo[cluster]"') from None
+    if not _ADDRESS.fullmatch(scheduler):
+        raise InvalidInput(f"{scheduler!r} is no address of a Dask scheduler; give one such as tcp://head:8786")
     try:
         client = Client(scheduler, timeout="10s", set_as_default=False)
-    except OSError as error:
+    except (OSError, ValueError) as error:
         raise InvalidInput(f"no Dask scheduler answers at {scheduler} ({error}); is it running?") from None
     with client, client.as_current():
         futures: dict[Any, StudyTrial] = {
