@@ -92,6 +92,32 @@ def test_a_walk_over_the_floor():
     assert_allclose(list(stance_shares(feet).values()), 50.0, atol=1.0)
 
 
+@pytest.mark.parametrize("turned", [("r",), ("r", "l")])
+def test_a_foot_that_turns_out_does_not_turn_the_walk(turned: tuple[str, ...]):
+    """Widths, lengths and reactions are along the way of the pelvis, wherever the toes point."""
+    straight = trial()
+    assert straight.model is not None
+    joints = tuple(
+        WeldJoint(j.name, j.parent, Placement(j.child.body, (0.0, 0.0, 0.0), (0.0, 0.3, 0.0)))
+        if j.name in [f"ankle_{side}" for side in turned]
+        else j
+        for j in straight.model.joints
+    )
+    walk = replace(straight, model=replace(straight.model, joints=joints))
+    found = spatiotemporal(walk, feet_events(walk))
+    for name in ("step width", "step length", "stride length"):
+        expected = spatiotemporal(straight, feet_events(straight))
+        assert_allclose(values(found, name), values(expected, name), rtol=1e-9)
+    assert_allclose(ground_reactions(walk)["outward_r"].max(), 8.4 / (42.0 * 9.80665))
+
+
+def test_a_walk_backwards_has_its_sides():
+    """Who walks backwards looks ahead: outward stays outward."""
+    back = trial(speed=-SPEED)
+    assert_allclose(ground_reactions(back)["outward_r"], ground_reactions(trial())["outward_r"], atol=1e-12)
+    assert_allclose(ground_reactions(back)["forward_r"], ground_reactions(trial())["forward_r"], atol=1e-12)
+
+
 def test_poses_of_a_span_tell_only_of_strides_within_it():
     """Plates record all four strides; poses of 1.6 s hold one of each foot at most."""
     whole = trial()

@@ -26,6 +26,7 @@ _MIDDLE = (0.3, 0.7)  # of a stance: the foot stands still on the ground, or on 
 _GRAVITY = 9.80665
 _BEYOND = 0.015  # as far beyond the poses a foot that strikes is where it was [s]
 _FARTHER, _FASTER = 0.6, 0.3  # who goes farther [m] and faster [m/s] walks
+_ASIDE = np.cos(np.radians(45.0))  # who looks farther than this from the way steps to a side
 _SWING, _AGAINST = 0.35, -0.5  # on a treadmill heels go at least so far [m] below the pelvis, correlated like this
 
 
@@ -222,8 +223,7 @@ def _walks(trial: Trial) -> bool:
     base = _base_points(trial) if trial.angles is not None and len(trial.angles) >= 12 else None
     if base is None or trial.angles is None:
         return False
-    way = np.delete(base[-1] - base[0], VERTICAL)
-    if np.linalg.norm(way) > max(_FARTHER, _FASTER * float(np.ptp(trial.angles.time))):
+    if _travels(base, trial.angles):
         return True
     heels = [
         np.delete(points[1] - base, VERTICAL, axis=1) for s in "rl" if (points := _foot_points(trial, s)) is not None
@@ -235,6 +235,12 @@ def _walks(trial: Trial) -> bool:
     right, left = (heel @ ahead for heel in heels)
     far = min(np.ptp(right), np.ptp(left)) > _SWING
     return bool(far and np.corrcoef(right, left)[0, 1] < _AGAINST)
+
+
+def _travels(base: FloatArray, angles: Table) -> bool:
+    """Whether the base goes over ground as far and as fast as walkers do."""
+    way = np.delete(base[-1] - base[0], VERTICAL)
+    return bool(np.linalg.norm(way) > max(_FARTHER, _FASTER * float(np.ptp(angles.time))))
 
 
 def _foot_points(trial: Trial, side: str) -> tuple[FloatArray, FloatArray, FloatArray] | None:
@@ -276,7 +282,11 @@ def _smooth(time: FloatArray, values: FloatArray) -> FloatArray:
 
 
 def _direction(trial: Trial) -> FloatArray:
-    """The horizontal unit vector in which the body looks, from heels to toes; x where nothing tells."""
+    """The horizontal unit vector of the walk: the way of the pelvis over ground, in the sense in which the feet look.
+
+    On a treadmill, and for steps to a side, the direction from heels to toes; x where nothing tells. Feet alone tell it
+    badly over ground: one foot often turns out more than the other.
+    """
     total = np.zeros(3)
     for side in "rl":
         points = _foot_points(trial, side)
@@ -285,7 +295,15 @@ def _direction(trial: Trial) -> FloatArray:
             total += np.mean(toe - heel, axis=0)
     total[VERTICAL] = 0.0
     size = float(np.linalg.norm(total))
-    return total / size if size > 1e-6 else np.array([1.0, 0.0, 0.0])
+    feet = total / size if size > 1e-6 else np.array([1.0, 0.0, 0.0])
+    base = _base_points(trial)
+    if base is None or trial.angles is None or not _travels(base, trial.angles):
+        return feet
+    way = base[-1] - base[0]
+    way[VERTICAL] = 0.0
+    way /= np.linalg.norm(way)
+    along = float(way @ feet) if size > 1e-6 else 1.0
+    return way * np.sign(along) if abs(along) > _ASIDE else feet
 
 
 def _belt(time: FloatArray, heel: FloatArray, events: GaitEvents) -> FloatArray:
