@@ -405,6 +405,24 @@ def test_the_page_tells_what_is_missing_and_how_far_means_spread(study):
     assert not any("moment" in row[0] for row in peaks.tables[0].rows)
 
 
+def test_gait_cycles_and_whole_trials_share_no_mean(study):
+    """A trial without a cycle is over the percent of another thing: named, and in no mean, spread or outlier."""
+    results = collect(study, run_study(study, jobs=1))
+    cut = replace(results, cycles=(True, True, True, False))
+    cut.curves[3] += 100.0
+    page = study_page(cut)
+    (check,) = [one for one in page.checks if one.title == "Trials without a gait cycle"]
+    assert "1 of 4 trials (S2/reach2)" in check.text
+    angles = next(one for one in page.sections if one.title == "Joint angles")
+    elbow = next(panel for panel in angles.panels if panel.title == "elbow flexion")
+    (curve,) = elbow.curves
+    q = results.quantities.index("angle/elbow_flexion")
+    assert_allclose(curve.values, results.curves[:3, q].mean(axis=0))
+    assert (curve.name, elbow.across) == ("all trials (n = 3)", "% of gait cycle")
+    peaks = next(one for one in page.sections if one.title == "Peaks: joint angles")
+    assert {row[3] for row in peaks.tables[0].rows} == {"3"}
+
+
 def test_outliers_are_far_from_the_others():
     """The distance does not depend on scale or offset, and one curve that is moved away is found."""
     rng = np.random.default_rng(2)

@@ -8,7 +8,7 @@ import numpy as np
 
 from musculo import __version__
 from musculo.arrays import FloatArray
-from musculo.diagnostics.finding import Finding, Severity
+from musculo.diagnostics.finding import Finding, Severity, listed_names
 from musculo.model.named_sides import side_of
 from musculo.report import Curve, Panel, Report, Section, TextTable
 from musculo.study.collection import StudyResults
@@ -67,6 +67,13 @@ def _findings(results: StudyResults) -> tuple[Finding, ...]:
         found.append(
             Finding(f"in {len(partly)} of {count} trials some frames are not solved", Severity.DOUBTFUL, "Not solved")
         )
+    apart = [trial.key for trial, alike in zip(results.trials, _alike(results), strict=True) if not alike]
+    if apart:
+        text = (
+            f"{len(apart)} of {len(results.trials)} trials ({listed_names(apart, 3)}) have no gait cycle: their curves "
+            "are over the whole trial, and in no mean of this page"
+        )
+        found.append(Finding(text, Severity.DOUBTFUL, "Trials without a gait cycle"))
     for side, said in _SIDES.items():
         of_side = [q for q, name in enumerate(results.quantities) if side_of(name.partition("/")[2]) == side]
         without = int(np.isnan(results.curves[:, of_side]).all(axis=(1, 2)).sum()) if of_side else 0
@@ -82,6 +89,18 @@ def _findings(results: StudyResults) -> tuple[Finding, ...]:
     return tuple(found)
 
 
+def _alike(results: StudyResults) -> tuple[bool, ...]:
+    """Whether the curves of each trial may be put together: those over gait cycles, or all where no trial has one."""
+    return results.cycles if any(results.cycles) else (True,) * len(results.trials)
+
+
+def _groups(results: StudyResults) -> dict[tuple[str, str], list[int]]:
+    """Trials by group and condition, as far as their curves may be put together."""
+    alike = _alike(results)
+    kept = {group: [k for k in places if alike[k]] for group, places in results.groups().items()}
+    return {group: places for group, places in kept.items() if places}
+
+
 def _failures(results: StudyResults) -> Section | None:
     bad = [one for one in results.outcomes if one.status is not TrialStatus.DONE]
     if not bad:
@@ -95,7 +114,7 @@ def _failures(results: StudyResults) -> Section | None:
 def _outliers(results: StudyResults) -> Section | None:
     """Trials that are far from the others of their group and condition, the farthest first."""
     far_away: dict[str, list[tuple[float, str]]] = {}
-    for places in results.groups().values():
+    for places in _groups(results).values():
         if len(places) < _FEWEST:
             continue
         curves = results.curves[places]
@@ -139,9 +158,9 @@ def distances(curves: FloatArray) -> FloatArray:
 
 
 def _curves(results: StudyResults) -> list[Section]:
-    groups = results.groups()
+    groups = _groups(results)
     sections = []
-    across = "% of gait cycle" if all(results.cycles) else "% of gait cycle, or of the trial"
+    across = "% of gait cycle" if any(results.cycles) else "% of the trial"
     for kind, title in _KINDS.items():
         panels = []
         for q, name in enumerate(results.quantities):
@@ -153,7 +172,7 @@ def _curves(results: StudyResults) -> list[Section]:
                 of_group = of_group[np.isfinite(of_group).all(axis=1)]
                 if len(of_group) and np.ptp(of_group) > 0.0:
                     spread = of_group.std(axis=0, ddof=1) if len(of_group) > 1 else None
-                    label = f"{_group(group)} (n = {len(places)})"
+                    label = f"{_group(group)} (n = {len(of_group)})"
                     curves.append(Curve(label, _PERCENT, of_group.mean(axis=0), "", spread, color))
             if curves:
                 panels.append(Panel(_named(name), results.units[q], tuple(curves), across=across))
@@ -182,8 +201,9 @@ def _peaks(results: StudyResults) -> list[Section]:
     order = list(dict.fromkeys((p.group, p.condition) for p in results.peaks))
     found: dict[str, dict[tuple[str, str], list[tuple[float, float, float]]]] = {}
     units = dict(zip(results.quantities, results.units, strict=True))
+    apart = {one.key for one, alike in zip(results.trials, _alike(results), strict=True) if not alike}
     for p in results.peaks:
-        if p.range > 1e-9:
+        if p.range > 1e-9 and f"{p.subject}/{p.trial}" not in apart:
             found.setdefault(p.quantity, {}).setdefault((p.group, p.condition), []).append(
                 (p.minimum, p.maximum, p.range)
             )
