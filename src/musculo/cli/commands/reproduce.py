@@ -65,7 +65,7 @@ STUDIES: dict[str, tuple[str, Callable[[Settings], Study]]] = {
     "two-link": ("Barman2020: two revolute joints in the least time", _in("prediction.two_link")),
     "prismatic": ("Barman2020: a prismatic joint, time against effort", _in("prediction.prismatic")),
     "gait": ("Barman2020: a step of walking of a 55-dof skeleton with least effort", _in("prediction.predicted_gait")),
-    "lifting": ("XiaLaw2008: a box is lifted once, and again and again by joints that tire", _in("prediction.lifting")),
+    "lifting": ("Xia2008: a box is lifted once, and again and again by joints that tire", _in("prediction.lifting")),
     "moco-inverse": ("Dembia2020: excitations of a walk, MocoInverse's own test", _in("moco.moco_inverse")),
     "moco-track": ("Dembia2020: a walk follows its recording, MocoTrack's own test", _in("moco.moco_track")),
     "moco-walk": ("Dembia2020: a walk of 80 muscles follows its recording", _in("moco.moco_walk")),
