@@ -11,7 +11,7 @@ from musculo.errors import InvalidInput, Unsupported
 from musculo.model import ContactGeometry
 from musculo.model.force import Force
 from musculo.replications.moco import predicted_step
-from musculo.trajectory import MuscleDriven, ground_forces, predict_step, softer_contacts
+from musculo.trajectory import MuscleDriven, Trapezoidal, ground_forces, predict_step, softer_contacts, track_step
 from support.recorded_data import DATA, NO_DATA
 
 STEP = 1e-6
@@ -138,3 +138,22 @@ def test_predicted_step():
     upward = sum(force[:, 1] for force in ground_forces(step).values())
     mean = np.trapezoid(upward, step.time) / step.duration
     assert mean == pytest.approx(9.80665 * musculo.total_mass(model), rel=0.05)
+
+
+def test_an_interrupt_ends_all_searches_of_a_step():
+    """Ctrl-C means the step, not the first of its four searches."""
+    if not PLANAR.is_dir():
+        pytest.skip(NO_DATA)
+    heard = []
+
+    def interrupt(at):
+        heard.append(at.iteration)
+        return False
+
+    model = predicted_step.walker(PLANAR)
+    table = predicted_step.over_ground(model, PLANAR)
+    start, end = predicted_step.STRIKES
+    given = {"start": start, "end": end, "residuals": predicted_step.PELVIS, "reserves": predicted_step.TORSO}
+    found = track_step(model, table, Trapezoidal(8), progress=interrupt, **given)
+    assert found.status.name == "STOPPED"
+    assert len(heard) == 1

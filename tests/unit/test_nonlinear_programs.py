@@ -1,6 +1,7 @@
 """IPOPT behind our interface: stated optima, and what it says of programs without a solution."""
 
 import signal
+import sys
 import time
 
 import numpy as np
@@ -184,6 +185,10 @@ def test_progress_is_told_where_it_is_asked_for(monkeypatch, capsys):
     for quiet in (None, False):
         solve(program, [0.3, 0.4], progress=quiet)
         assert capsys.readouterr().err == ""
+    monkeypatch.setitem(sys.modules, "ipykernel", object())
+    monkeypatch.setattr(told_progress, "is_quiet", lambda: False)
+    solve(program, [0.3, 0.4])
+    assert capsys.readouterr().err.count("iteration") == 1  # a notebook, and not a line for each iteration
     monkeypatch.setattr(told_progress, "is_terminal", lambda: True)
     monkeypatch.setattr(told_progress, "is_quiet", lambda: False)
     solve(program, [0.3, 0.4])

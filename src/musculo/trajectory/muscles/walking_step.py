@@ -22,6 +22,7 @@ from musculo.trajectory.predicted_motion import PredictedMotion
 from musculo.trajectory.problem.constraints import At, Constraint, Periodic
 from musculo.trajectory.problem.goals import Goal, Integral, Tracking
 from musculo.trajectory.problem.problem import Problem
+from musculo.trajectory.solvers.outcome import SolverStatus
 from musculo.trajectory.solvers.told_progress import Tell
 from musculo.trajectory.transcription.mesh import Transcription
 
@@ -124,6 +125,8 @@ def track_step(
             max_iterations=max_iterations,
             progress=progress,
         )
+        if found.status == SolverStatus.STOPPED:  # Ctrl-C means all searches
+            break
     assert found is not None
     return found
 
@@ -210,6 +213,8 @@ def predict_step(
             max_iterations=max_iterations,
             progress=progress,
         )
+        if found.status == SolverStatus.STOPPED:  # Ctrl-C means both searches
+            break
     assert isinstance(found, PredictedMotion)
     return found
 

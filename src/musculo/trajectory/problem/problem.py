@@ -121,7 +121,8 @@ class Problem:
             linear_solver: `multifrontal` (ours), `mumps` or `spral`; `auto` chooses.
             exact_hessian: by default where every function has second derivatives.
             progress: a function that is called after each iteration; False stops the search. True writes lines on
-                stderr, False nothing; by default a search of more than two seconds shows one line in a terminal.
+                stderr, False nothing; by default a search of more than two seconds shows a line in a terminal, and
+                lines in a notebook.
             options: of IPOPT, by its names.
         """
         if isinstance(transcription, type) or not hasattr(transcription, "discretize"):

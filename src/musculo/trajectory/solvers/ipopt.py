@@ -89,7 +89,8 @@ def solve(
         warm_start: an outcome whose multipliers and barrier the search starts from.
         time_limit: on the clock, after which the search stops [s].
         progress: a function that is called after each iteration; False stops the search. True writes lines on stderr,
-            False nothing; by default a search of more than two seconds shows one line in a terminal.
+            False nothing; by default a search of more than two seconds shows a line in a terminal, and lines in a
+            notebook.
         options: of IPOPT, by its names, over those chosen here.
     """
     x = checked_start(program, start)

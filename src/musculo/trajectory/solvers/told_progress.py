@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import multiprocessing
+import sys
 import time
 from collections.abc import Callable
 from typing import NamedTuple
 
 from musculo.compile.waiting import is_quiet, is_terminal, overwrite, say
 
-# Nothing is told of shorter searches [s]; a terminal's line is written anew this often, others get lines this often.
-_AFTER, _LINE, _LINES = 2.0, 0.2, 5.0
+# Nothing is told of shorter searches [s]; a terminal's line is written anew this often, and others get lines this
+# often; less often the longer a search takes, by this part of its time.
+_AFTER, _LINE, _LINES, _RARER = 2.0, 0.2, 5.0, 0.2
 
 
 class Progress(NamedTuple):
@@ -29,7 +31,7 @@ class Progress(NamedTuple):
 
 Tell = Callable[[Progress], bool | None] | bool | None
 """Who hears of each iteration: a function, which stops the search by False; True: stderr, wherever that goes; False:
-nobody; None: a line in a terminal, with a search of more than two seconds."""
+nobody; None: a line in a terminal and lines in a notebook, of a search of more than two seconds."""
 
 
 class Told:
@@ -37,9 +39,10 @@ class Told:
 
     def __init__(self, tell: Tell) -> None:
         self._function = None if isinstance(tell, bool) else tell
-        self._lines = tell is True
         mine = multiprocessing.parent_process() is None  # not in a worker, whose terminal belongs to another process
-        self._terminal = self._function is None and tell is not False and mine and not is_quiet() and is_terminal()
+        wanted = self._function is None and tell is not False and mine and not is_quiet()
+        self._terminal = wanted and is_terminal()
+        self._lines = tell is True or (wanted and "ipykernel" in sys.modules)
         self._started = self._last = time.monotonic()
         self._shown = False
 
@@ -48,7 +51,8 @@ class Told:
         if self._function is not None:
             return self._function(at) is not False
         now = time.monotonic()
-        due = now - self._last > (_LINE if self._terminal else _LINES) or not self._shown
+        often = _LINE if self._terminal else max(_LINES, _RARER * (now - self._started))
+        due = now - self._last > often or not self._shown
         if (self._terminal or self._lines) and now - self._started > _AFTER and due:
             self._last, self._shown = now, True
             (overwrite if self._terminal else say)(self._line(at, now - self._started))
