@@ -94,6 +94,7 @@ def test_a_file_says_more(recordings, tmp_path):
         f"""
         name = "reaching"
         lowpass = 8
+        rename = {{RAD = "wrist_radial"}}
         tasks = "a.xml"
         steps = ["ik", "id"]
         [[subject]]
@@ -114,7 +115,10 @@ def test_a_file_says_more(recordings, tmp_path):
     first, second = read_study(tmp_path).trials
     assert (first.key, first.group, first.condition) == ("A/first", "control", "fast")
     assert (first.options.cutoff, second.options.cutoff) == (10.0, 8.0)
-    assert second.options == TrialOptions(("ik", "id"), (0.1, 0.4), 8.0, fit=(MarkerTask("hand", weight=5.0),))
+    renames = (("RAD", "wrist_radial"),)
+    assert second.options == TrialOptions(
+        ("ik", "id"), (0.1, 0.4), 8.0, fit=(MarkerTask("hand", weight=5.0),), renames=renames
+    )
     assert [task.weight for task in first.options.fit] == [2.0]
 
 
@@ -174,6 +178,7 @@ def test_a_bids_folder_is_a_study(recordings, tmp_path):
         ("nam = 'x'", UnknownName, "did you mean 'name'"),
         ("lowpass = -1\n", InvalidFile, "0 or above"),
         ("steps = ['ik', 'od']", UnknownName, "no step 'od'"),
+        ("rename = ['RAD']", InvalidFile, "rename should name markers"),
         ("time = 3", InvalidFile, r"\[start, end\]"),
         ("[[subject]]\nname = 'A'", InvalidFile, "has no trials"),
         ("[[subject]]\nname = 'A'\ntrials = 'no/*.trc'", InvalidFile, "no file fits"),

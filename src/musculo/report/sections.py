@@ -76,8 +76,10 @@ def _spread(values: FloatArray | None) -> str:
     """Mean and standard deviation, with how many."""
     if values is None or not len(values):
         return "–"
-    more = f" ± {values.std(ddof=1):.2g} ({len(values)})" if len(values) > 1 else ""
-    return f"{values.mean():.3g}{more}"
+    mean = float(values.mean())
+    digits = max(0, 2 - int(np.floor(np.log10(abs(mean))))) if mean else 2
+    more = f" ± {values.std(ddof=1):.{digits}f} ({len(values)})" if len(values) > 1 else ""
+    return f"{mean:.{digits}f}{more}"
 
 
 def _directed(panels: tuple[Panel, ...], model: Model | None, endings: tuple[str, ...] = ()) -> tuple[Panel, ...]:

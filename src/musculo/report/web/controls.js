@@ -14,7 +14,7 @@ for (const grid of document.querySelectorAll(".panels")) {
   grid.before(note);
   const whose = document.createElement("p");
   whose.className = "whose";
-  whose.textContent = `Grey: normal range, mean ± standard deviation. ${section.normal}.`;
+  whose.textContent = `Gray is the normal range: ${section.normal}.`;
   grid.before(whose);
   notes.push(() => {
     note.hidden = !byCycle(section);
