@@ -15,6 +15,7 @@ from musculo.compile.coordinate_arrays import coordinates_of, speeds_of
 from musculo.compile.frame_arrays import same_frames
 from musculo.errors import InvalidInput
 from musculo.like import Like, Wrapping, wrapping_of
+from musculo.model.force import Muscle
 from musculo.model.model import Model
 from musculo.muscle.paths.compile_paths import CompiledPaths, compiled_paths
 from musculo.muscle.paths.current_paths import PathPoints
@@ -85,7 +86,7 @@ class WrenchLayout:
 
 def layout_of_wrenches(model: Model) -> WrenchLayout:
     """The paths of a model with speeds for each body that they touch, laid out once."""
-    muscles_only = all(f.path is None for f in model.forces if f not in model.muscles)
+    muscles_only = all(f.path is None or isinstance(f, Muscle) for f in model.forces)
     p = compiled_paths(model, muscles_only)
     made = model.derived(("path wrenches", muscles_only), lambda: _layout(model, p))
     return made if muscles_only else replace(made, muscles_only=False)
