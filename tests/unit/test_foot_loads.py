@@ -93,6 +93,17 @@ def test_a_foot_that_is_far_is_not_loaded():
         foot_loads(walker(), TIME, stepping(), one_plate(offset=5.0))
 
 
+@pytest.mark.filterwarnings("ignore:q. hip_r reaches:musculo.MusculoWarning")
+def test_degrees_that_are_called_radians_are_named():
+    """Such poses put the feet far away: the reason comes with the plates that find no foot."""
+    bounded = walker().with_coordinate("hip_r", range=(-1.0, 1.0))
+    q = stepping()
+    q[:, bounded.coordinate_index("hip_r")] += 40.0
+    q[:, bounded.coordinate_index("rz")] += 40.0
+    with pytest.raises(InvalidInput, match=r"hip_r reaches 40.*degrees that are called radians.*inDegrees=yes"):
+        foot_loads(bounded, TIME, q, one_plate(offset=50.0))
+
+
 def test_what_cannot_be_told_is_said():
     table = one_plate()
     middle = table.values.copy()

@@ -31,7 +31,7 @@ from musculo.analyses.uncertainty.subject_changes import NodeInertias, changed_m
 from musculo.compile.compiled import compile_model
 from musculo.demo.chain import ArmChain
 from musculo.demo.shipped_models import arm
-from musculo.errors import InvalidInput, MusculoError, UnknownName, Unsupported
+from musculo.errors import InvalidInput, MusculoError, MusculoWarning, UnknownName, Unsupported
 from musculo.model import Coordinate, Marker, Muscle
 from musculo.muscle.fibers.compile_muscles import compile_muscles
 from musculo.muscle.fibers.scaled_muscles import scaled_muscles
@@ -303,6 +303,12 @@ def test_mistakes_are_named(trial):
     ):
         with pytest.raises(error, match=text):
             musculo.uncertainty(model, markers, (), inputs, **{"samples": 2, **options})
+    with pytest.raises(InvalidInput, match=r"loads are None; give .* \(\) for none"):
+        musculo.uncertainty(model, markers, None, SegmentMass(), samples=2)
+    with pytest.warns(MusculoWarning, match="sd is 5 m: is this in millimeters"):
+        MarkerPlacement(sd=5.0)
+    with pytest.warns(MusculoWarning, match="cv is 10: is this in percent"):
+        SegmentMass(cv=10.0)
     with pytest.raises(UnknownName, match="parameter"):
         MuscleParameter("strength")
     with pytest.raises(InvalidInput, match="sd"):

@@ -52,7 +52,7 @@ WRONG = {
         ("--jobs", "0"),
     ],
     "rra": [("--lowpass", "abc"), ("--time", "0.5")],
-    "cmc": [("--lowpass", "abc"), ("--time", "0.5"), ("--window", "0"), ("--reserve", "0")],
+    "cmc": [("--lowpass", "abc"), ("--time", "0.5"), ("--window", "0"), ("--reserve", "-1")],
     "so": [
         ("--tendon", "foo"),
         ("--like-opensim", "--tendon", "elastic"),

@@ -201,6 +201,13 @@ def test_frames_that_cannot_be_served_end_in_three(tmp_path):
     assert "cannot be served" in printed
 
 
+def test_a_model_without_muscles_is_said_to_have_none(tmp_path):
+    """Static optimization of such a model lacks every force: that is the model's matter, not the load's."""
+    musculo.write_osim(replace(arm(), forces=()), tmp_path / "bare.osim")
+    printed = shell("so", tmp_path / "bare.osim", MOTION, "--reserve", 0, "-o", tmp_path / "out", code=3)
+    assert "the model has no muscles, and its actuators cannot produce the force" in printed
+
+
 def weight_in_the_hand(folder, force=-10.0, end=2.0):
     """A set-up of a weight that the hand carries from the beginning to a time."""
     loads = musculo.results.ExternalLoads(

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 from musculo import Markers, Table, kinematics, motion_of, read_storage
-from musculo.demo import ARM_FILE, ARM_FLEXION_FILE, arm, arm_flexion
+from musculo.cli.exit_codes import BAD_INPUT, STOPPED
+from musculo.demo import ARM_FILE, ARM_FLEXION_FILE, arm, arm_chain, arm_flexion
 from musculo.io import write_external_loads, write_trc
 from musculo.opensim import run_setup
 from musculo.results import ExternalForce, ExternalLoads
@@ -252,6 +256,32 @@ def test_advice_speaks_of_the_setup(shell, tmp_path):
     assert told.status == 3
     assert "set the time range of the set-up to 0 to 0.5 s" in told.err
     assert "--time" not in told.err
+
+
+@pytest.mark.parametrize("wrong", ["model.osim", "walk.trc", "grf.mot"])
+def test_a_missing_file_of_a_walk_is_said_once_and_before_any_step(shell, tmp_path, wrong):
+    """Not after the steps that do not need it, nor once more for each step that does."""
+    arm_chain().write(tmp_path)
+    (tmp_path / "g.mot").write_text("there")
+    given = {"model.osim": "arm.osim", "walk.trc": "arm_markers.trc", "grf.mot": "g.mot", wrong: wrong}
+    model, trial, loads = (tmp_path / name for name in given.values())
+    ended = shell("walk", model, trial, "--loads", loads, "-o", tmp_path / "out")
+    assert ended.status == BAD_INPUT
+    assert ended.err.count("error:") == 1
+    assert f"no file {tmp_path / wrong}" in ended.err
+    assert not (tmp_path / "out").exists()
+
+
+def test_ctrl_c_ends_with_a_word(tmp_path):
+    """In the middle of a step; the exit code is that of a shell."""
+    arm_chain().write(tmp_path)
+    script = (
+        "import signal, sys\nfrom musculo.cli import run_setups\nfrom musculo.cli.main import main\n"
+        "run_setups.run_setup = lambda *_, **__: signal.raise_signal(signal.SIGINT)\nmain()"
+    )
+    words = ("ik", str(tmp_path / "arm.osim"), str(tmp_path / "arm_markers.trc"), "-o", str(tmp_path / "out"))
+    ended = subprocess.run([sys.executable, "-c", script, *words], capture_output=True, text=True, timeout=120)
+    assert (ended.returncode, ended.stderr.splitlines()[-1]) == (STOPPED, "stopped")
 
 
 def test_no_threads_are_refused_in_words_of_the_flag(shell, tmp_path):

@@ -17,6 +17,7 @@ from musculo.diagnostics.support import CARRIED, foot_points
 from musculo.dynamics.poses import kinematics
 from musculo.errors import InvalidInput, UnknownName
 from musculo.model.model import Model
+from musculo.results.angle_columns import far_beyond_ranges, rotational_coordinates
 from musculo.results.external_loads import ExternalForce, ExternalLoads
 from musculo.results.plate_columns import ForceColumns, force_columns
 from musculo.results.table import Table
@@ -164,11 +165,25 @@ def foot_loads(
         raise InvalidInput(
             f"{forces.source or forces.name}: no plate carries a foot from {times[0]:g} to {times[-1]:g} s"
             + "".join(f"; {one.text}" for one in _findings(contacts, stated))
+            + _unlikely(model, Q)
         )
     units = ("N", "N", "N", "m", "m", "m", "N m", "N m", "N m") * len(loads)
     table = Table(forces.time, tuple(names), np.hstack(values), units=units, name="ground_reactions")
     done = ExternalLoads("ground_reactions", tuple(loads), table)
     return FootLoads(done, tuple(contacts), tuple(_findings(contacts, stated)))
+
+
+def _unlikely(model: Model, q: FloatArray) -> str:
+    """Why feet may be nowhere near the plates: poses that no joint has."""
+    angles = rotational_coordinates(model)
+    odd = [one for one in far_beyond_ranges(model, q) if one[0] in angles]
+    if not odd:
+        return ""
+    name, value, low, high = odd[0]
+    return (
+        f"; but first: {name} reaches {value:.4g} rad, with a range of {low:.3g} to {high:.3g}: are the angles of the "
+        "motion degrees that are called radians? Then its header needs inDegrees=yes"
+    )
 
 
 def _points_at(

@@ -15,6 +15,8 @@ INCOMPLETE = 3
 sentences on stderr say which."""
 NOT_GOOD = 4
 """All is written and solved, and `--strict` was asked for: the report judges something as bad, and stderr says what."""
+STOPPED = 130
+"""Ctrl-C: 128 and the number of SIGINT."""
 READER_GONE = 141
 """Nobody reads what is printed (`| head`): 128 and the number of SIGPIPE, as shells tell of other tools."""
 

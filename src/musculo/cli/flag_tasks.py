@@ -216,16 +216,18 @@ def muscle_control_task(
     flags: MotionFlags, tracked: TrackingFlags, window: float, slow: bool, reserve: float | None
 ) -> MuscleControlTask:
     """A motion that muscles follow, with the actuators of files and reserves beside them."""
-    _check_reserve(reserve)
+    strength = _strength(reserve)
     if not (math.isfinite(window) and window > 0.0):
         raise WrongUsage(f"--window {window:g}: give seconds above zero, for instance 0.01")
     given = _tracking("cmc", flags, tracked)
-    return MuscleControlTask(**given, cmc_time_window=window, use_fast_optimization_target=not slow, reserve=reserve)
+    return MuscleControlTask(**given, cmc_time_window=window, use_fast_optimization_target=not slow, reserve=strength)
 
 
-def _check_reserve(reserve: float | None) -> None:
-    if reserve is not None and not (math.isfinite(reserve) and reserve > 0.0):
-        raise WrongUsage(f"--reserve {reserve:g}: give a strength above zero [N m]")
+def _strength(reserve: float | None) -> float | None:
+    """Of reserves [N m, N]; None for none, which 0 stands for."""
+    if reserve is not None and not (math.isfinite(reserve) and reserve >= 0.0):
+        raise WrongUsage(f"--reserve {reserve:g}: give a strength [N m, N], or 0 for no reserves")
+    return reserve or None
 
 
 def joint_reaction(
@@ -280,7 +282,7 @@ def least_effort(
             "--like-opensim knows no --passive, --tendon or --weight: OpenSim's tendons are rigid, its fibers resist "
             "nothing, and all muscles weigh the same"
         )
-    _check_reserve(reserve)
+    strength = _strength(reserve)
     try:
         check_power(power)
     except InvalidInput as error:
@@ -291,7 +293,7 @@ def least_effort(
         use_muscle_physiology=physiology,
         passive=passive,
         tendon=tendon,
-        reserve=reserve,
+        reserve=strength,
         weights=tuple(weights_of(weights)),
     )
 

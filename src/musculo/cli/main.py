@@ -18,7 +18,7 @@ from musculo.cli.commands.step_flags import Strict
 from musculo.cli.commands.uncertainty_flags import add_uncertainty_command
 from musculo.cli.commands.whole_trial import add_trial_commands
 from musculo.cli.compiling import started_by_shell
-from musculo.cli.exit_codes import BAD_INPUT, EXIT_CODES, READER_GONE, WRONG_USAGE, WrongUsage
+from musculo.cli.exit_codes import BAD_INPUT, EXIT_CODES, READER_GONE, STOPPED, WRONG_USAGE, WrongUsage
 from musculo.cli.overwriting import Commands
 from musculo.cli.starting import imports_begin, imports_end
 from musculo.errors import MusculoError, MusculoWarning
@@ -393,6 +393,8 @@ def _run_command() -> None:
         # The parser takes a reader that has gone for itself, and ends with 1.
         if isinstance(ended.__context__, BrokenPipeError):
             raise ended.__context__ from None
+        if ended.code == STOPPED:
+            print("stopped", file=sys.stderr)
         raise
     except WrongUsage as error:
         _fail(str(error), WRONG_USAGE)

@@ -14,6 +14,7 @@ from musculo.errors import warn
 from musculo.io.osim import read_osim
 from musculo.io.plate_forces import has_plates
 from musculo.io.setup import Setup
+from musculo.io.text import no_file
 from musculo.opensim_tools.trial_tasks import STEPS, TrialOptions, trial_tasks
 
 _C3D = ".c3d"
@@ -44,6 +45,9 @@ def whole_trial(
 
     Loads are those of the recording's own plates, if no other file gives them.
     """
+    for path in (model, trial, loads, tasks, *force_sets):  # before the first step, not after minutes of it
+        if path is not None and not path.exists():
+            raise no_file(str(path))
     if loads is None and trial.suffix.lower() == _C3D and has_plates(trial, up or None):
         loads = trial
     wanted = steps_of(steps) if steps is not None else STEPS

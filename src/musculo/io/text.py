@@ -65,6 +65,14 @@ def heard_before(hashes: Mapping[str, str]) -> None:
             found[where] = digest if found.get(where, digest) == digest else ""
 
 
+def no_file(where: str, beside: str = "", title: str = "in that folder") -> InvalidFile:
+    """The error about a file that is not there, with the files of that ending beside it, or those of a pattern."""
+    file = Path(where)
+    near = sorted(p.name for p in file.parent.glob(beside or f"*{file.suffix}"))[:8] if file.parent.is_dir() else []
+    known = f"; {title}: {', '.join(near)}" if near else ""
+    return InvalidFile(f"no file {where}{known}; check the path and the working directory ({os.getcwd()})")
+
+
 def read_bytes(path: PathLike, kind: str) -> bytes:
     """The content of a file; `kind` says what it should be, for instance "a .trc file"."""
     where = checked_path(path, kind)
@@ -74,9 +82,7 @@ def read_bytes(path: PathLike, kind: str) -> bytes:
             raise InvalidFile(f"{where} is a folder, not a file; give the path of {kind} inside it")
         content = heard(file, file.read_bytes())
     except FileNotFoundError:
-        near = sorted(p.name for p in file.parent.glob(f"*{file.suffix}"))[:8] if file.parent.is_dir() else []
-        known = f"; in that folder: {', '.join(near)}" if near else ""
-        raise InvalidFile(f"no file {where}{known}; check the path and the working directory ({os.getcwd()})") from None
+        raise no_file(where) from None
     except OSError as error:
         raise InvalidFile(
             f"{where:.300} cannot be read ({error.strerror}); check the path and its permissions"

@@ -82,8 +82,9 @@ class StaticOptimum(Result):
             name = self.coordinate_names[worst]
             unit = "N" if units.get(name) == "m" else "N m"
             if status[frame] == Status.INFEASIBLE:
+                who = "muscles and actuators" if self.muscle_names else "the model has no muscles, and its actuators"
                 told[int(frame)] = (
-                    f"frame {frame}: muscles and actuators cannot produce the force at {name!r}: {row[worst]:.6g} "
+                    f"frame {frame}: {who} cannot produce the force at {name!r}: {row[worst]:.6g} "
                     f"{unit} is missing; give it a reserve, or check loads, filter and strength"
                 )
                 against = resting[frame, worst]

@@ -12,7 +12,7 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 
 from musculo.arrays import FloatArray
-from musculo.errors import InvalidInput, UnknownName
+from musculo.errors import InvalidInput, UnknownName, warn
 
 Names = str | Sequence[str] | None
 MUSCLE_PARAMETERS = ("max_isometric_force", "optimal_fiber_length", "tendon_slack_length")
@@ -60,6 +60,13 @@ def unchanged(varied: Varied) -> Changes:
     )
 
 
+# Nobody is so unsure: more is a number in another unit.
+_WIDE = {
+    "m": (0.2, "is this in millimeters? Give meters"),
+    "1": (1.0, "is this in percent? Give a fraction, for instance 0.1 for 10 percent"),
+}
+
+
 class UncertainInput(ABC):
     """A group of numbers that vary independently of one another and of all else; the same over a whole trial."""
 
@@ -92,6 +99,9 @@ def _columns(kind: str, names: Names, known: tuple[str, ...]) -> list[int]:
 def _spread(what: str, value: object, unit: str) -> float:
     if isinstance(value, bool) or not isinstance(value, int | float) or not 0.0 <= value < math.inf:
         raise InvalidInput(f"{what} is {value!r}; give a number of zero or more [{unit}]")
+    most, question = _WIDE[unit]
+    if value > most:
+        warn(f"{what} is {value:g} {unit if unit != '1' else ''}".rstrip() + f": {question}")
     return float(value)
 
 

@@ -72,7 +72,9 @@ Opensim = Annotated[
 ]
 Reserve = Annotated[
     float | None,
-    typer.Option("--reserve", metavar="N", help="Add a reserve of this strength at every coordinate [N m, N]."),
+    typer.Option(
+        "--reserve", metavar="N", help="Add a reserve of this strength at every coordinate [N m, N]; 0: none."
+    ),
 ]
 Report = Annotated[bool, typer.Option("--report/--no-report", help="Write report.html beside the results.")]
 Force = Annotated[

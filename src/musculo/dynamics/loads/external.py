@@ -71,6 +71,8 @@ def listed(loads: Loads, frames: int, time: FloatArray | None = None) -> list[Ex
             f"loads are {os.fspath(loads)!r}, the name of a file; give what it holds: "
             "musculo.read_external_loads(path) of its .xml"
         )
+    if not isinstance(loads, ExternalLoad | Sequence):
+        raise InvalidInput(f"loads are {loads!r:.60}; give a list of ExternalLoad, () for none, or ExternalLoads")
     given = [loads] if isinstance(loads, ExternalLoad | LoadSeries) else list(loads)
     found = [ExternalLoad(*load) if isinstance(load, LoadSeries) else load for load in given]
     for load in found:

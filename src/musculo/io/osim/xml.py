@@ -16,7 +16,7 @@ from lxml import etree
 
 from musculo.errors import InvalidFile, InvalidModel
 from musculo.io.foreign import refuse_foreign
-from musculo.io.text import heard
+from musculo.io.text import heard, no_file
 from musculo.io.xml_text import parse_text
 
 Element = Any  # lxml.etree._Element: lxml ships no types
@@ -84,9 +84,7 @@ def _read_bytes(where: str) -> bytes:
     if file.is_dir():
         raise InvalidFile(f"{where} is a folder, not a file; give the path of an .osim file inside it")
     if not file.exists():
-        near = sorted(p.name for p in file.parent.glob("*.osim"))[:8] if file.parent.is_dir() else []
-        known = f"; models in that folder: {', '.join(near)}" if near else ""
-        raise InvalidFile(f"no file {where}{known}; check the path and the working directory ({os.getcwd()})")
+        raise no_file(where, "*.osim", "models in that folder")
     try:
         content = heard(file, file.read_bytes())
     except OSError as error:
