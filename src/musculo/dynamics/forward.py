@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from musculo.arrays import FloatArray
-from musculo.compile.compiled import compiled
+from musculo.compile.compiled import CompiledModel, compiled
 from musculo.compile.coordinate_arrays import coordinates_of, speeds_of
 from musculo.compile.frame_arrays import finite, frames_of, same_frames
 from musculo.dynamics.embedded_dynamics import EmbeddedDynamics, embedded_dynamics
@@ -41,6 +41,8 @@ class _Given(NamedTuple):
     """Some frames of what is asked, and how to compute them."""
 
     model: Model
+    c: CompiledModel
+    e: Embedding
     Q: FloatArray  # (frames, n), and on: of these frames
     U: FloatArray
     T: FloatArray
@@ -55,7 +57,7 @@ class _Given(NamedTuple):
         if not self.loads:
             return None
         return node_wrenches(
-            compiled(self.model),
+            self.c,
             self.loads,
             len(self.Q),
             lambda: kinematics(self.model, on_host(self.Q), threads=self.threads),
@@ -126,7 +128,7 @@ def forward_dynamics(
         at = slice(start, min(start + step, frames))
         refuse_indefinite(model, Q[at], start)
         some = [part(load, at.start, at.stop) for load in acting]
-        udot[at] = _some_frames(_Given(model, Q[at], U[at], T[at], some, times[at], start, threads, device), own)
+        udot[at] = _some_frames(_Given(model, c, e, Q[at], U[at], T[at], some, times[at], start, threads, device), own)
     finite("the acceleration", udot, model.speed_names)
     return udot[0] if single else udot
 
@@ -150,14 +152,15 @@ def _on_device(
     acting = listed(loads, frames, times if np.ndim(time) else None)
     if impossible_inertias(model):
         refuse_indefinite(model, on_host(Q))
-    udot = _articulated(_Given(model, Q, U, T, acting, times, 0, threads, "gpu"), None, to_device)
+    given = _Given(model, compiled(model), embedding_of(model), Q, U, T, acting, times, 0, threads, "gpu")
+    udot = _articulated(given, None, to_device)
     if not to_device:
         finite("the acceleration", udot, model.speed_names)
     return udot[0] if single else udot
 
 
 def _some_frames(x: _Given, own: EmbeddedDynamics | None) -> FloatArray:
-    model, e = x.model, embedding_of(x.model)
+    model, e = x.model, x.e
     if not e.rules:
         return _articulated(x, None)
     if own is not None and e.selects:
@@ -188,7 +191,7 @@ def _embedded(x: _Given, own: EmbeddedDynamics) -> FloatArray:
         udot, pivot, poses, speeds = found
     else:
         slopes, bias, poses, speeds = own.slopes_and_bias(x.Q, x.U, x.time)
-    embedding_of(model).refuse_difference(x.Q, poses, x.first)
+    x.e.refuse_difference(x.Q, poses, x.first)
     _check_speeds(model, x.U, speeds, x.first)
     if found is None:
         udot, pivot = own.accelerations(model, x.Q, x.U, x.T, slopes, bias, wrenches, x.threads)
@@ -196,7 +199,7 @@ def _embedded(x: _Given, own: EmbeddedDynamics) -> FloatArray:
     if weak.any():
         frame = int(np.argmax(weak.any(axis=1)))
         # Elimination runs tip to base and a failed pivot spoils those inboard of it: the outermost is to blame.
-        rows = [row for row in compiled(model).tree.u_rows if weak[frame, row]]
+        rows = [row for row in x.c.tree.u_rows if weak[frame, row]]
         raise _singular(model, model.speed_names[rows[-1]], frame + x.first)
     return udot
 
@@ -216,8 +219,8 @@ def _check_speeds(model: Model, given: FloatArray, expected: FloatArray, first: 
 
 def _articulated(x: _Given, bias: FloatArray | None, to_device: bool = False) -> FloatArray:
     """udot by the articulated-body recursion; `bias` is that of prescribed speeds, None where there are none."""
-    model, c = x.model, compiled(x.model)
-    free = set(embedding_of(model).speed_names)
+    model, c = x.model, x.c
+    free = set(x.e.speed_names)
     prescribed = np.array([int(name not in free) for name in model.speed_names], dtype=np.int64)
     wrenches = x.wrenches()
     if on_gpu(x.device):
@@ -230,7 +233,8 @@ def _articulated(x: _Given, bias: FloatArray | None, to_device: bool = False) ->
                 [part(load, frame, frame + 1) for load in x.loads],
                 None if bias is None else bias[frame][None],
             )
-            _articulated(_Given(model, Q, U, T, some, x.time, x.first + int(frame), x.threads, "cpu"), known)
+            one = x._replace(Q=Q, U=U, T=T, loads=some, first=x.first + int(frame), device="cpu")
+            _articulated(one, known)
         return udot
     frames = len(x.Q)
     udot, pivot = np.zeros_like(x.U) if bias is None else np.ascontiguousarray(bias.copy()), np.ones((frames, c.n_u))
