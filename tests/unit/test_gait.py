@@ -21,6 +21,7 @@ from musculo.analyses.gait import (
 )
 from musculo.analyses.trial_quantities import joint_powers
 from musculo.diagnostics.judge import judge
+from musculo.io import read_normal_ranges
 from musculo.model import PlanarJoint, UniversalJoint, WeldJoint
 from musculo.report.sections import Known, sections_of
 from musculo.results import ExternalForce, ExternalLoads
@@ -260,3 +261,22 @@ def test_residuals_are_told_once(apart, told):
     titles = [one.title for one in judge(walk).findings]
     assert "Residual forces" in titles
     assert any(title.startswith("Residual actuators") for title in titles) is told
+
+
+def test_a_run_is_not_compared_with_walks():
+    """Feet that stand for a third of their cycles."""
+    walk = trial()
+    known = Known(walk, None, None, read_normal_ranges())
+    sections = {one.title: one for one in sections_of(known)}
+    assert sections["Walking"].panels[1].normal is not None
+    assert sections["Joint angles"].normal
+    table = walk.loads.table
+    values = table.values.copy()
+    for k, name in enumerate(table.names):
+        if "vy" in name:
+            values[:, k] *= np.abs(np.sin(2.0 * np.pi * TIME / PERIOD)) > 0.5
+    walk.loads = walk.loads.with_table(replace(table, values=values))
+    sections = {one.title: one for one in sections_of(known)}
+    assert "Walking" not in sections
+    assert all(one.normal is None for one in sections["Running"].panels)
+    assert not sections["Joint angles"].normal

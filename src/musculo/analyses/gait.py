@@ -24,6 +24,7 @@ FORCE, POSES = "force", "poses"
 _SMOOTH = 6.0  # of the points of feet [Hz]
 _MIDDLE = (0.3, 0.7)  # of a stance: the foot stands still on the ground, or on the belt
 _GRAVITY = 9.80665
+_RUN = 45.0  # of the cycle: walkers stand for about 60 [%]
 _BEYOND = 0.015  # as far beyond the poses a foot that strikes is where it was [s]
 _FARTHER, _FASTER = 0.6, 0.3  # who goes farther [m] and faster [m/s] walks
 _ASIDE = np.cos(np.radians(45.0))  # who looks farther than this from the way steps to a side
@@ -186,6 +187,12 @@ def _steps(
         if long:
             lengths[side], widths[side] = np.array(long), np.array(wide)
     return [Parameter("step length", "m", lengths), Parameter("step width", "m", widths)]
+
+
+def is_running(feet: Feet) -> bool:
+    """Whether feet stand for clearly less than half of their cycles, so that both are off the ground at times."""
+    shares = stance_shares(feet)
+    return bool(shares) and float(np.mean(list(shares.values()))) < _RUN
 
 
 def stance_shares(feet: Feet) -> dict[str, float]:

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from musculo.analyses.anatomical_loads import anatomical_loads
-from musculo.analyses.gait import POSES, feet_events, ground_reactions, positive_words, spatiotemporal
+from musculo.analyses.gait import POSES, feet_events, ground_reactions, is_running, positive_words, spatiotemporal
 from musculo.analyses.measured_activations import measured_activations
 from musculo.analyses.trial_quantities import filtered_angles
 from musculo.arrays import FloatArray
@@ -39,6 +39,8 @@ class Known(NamedTuple):
 
 def sections_of(known: Known) -> tuple[Section, ...]:
     """All that can be shown, in the order of the page."""
+    if known.normal is not None and is_running(feet_events(known.trial)):
+        known = known._replace(normal=None)  # ranges are of walks
     found = [*sections_of_scaling(known.trial), *(one for make in _MAKERS if (one := make(known)) is not None)]
     return tuple(section for one in found if not (section := drawable(one)).empty)
 
@@ -50,7 +52,7 @@ def _walking(known: Known) -> Section | None:
     reactions = ground_reactions(trial) if feet.events else None
     if not feet.events or (reactions is None and trial.loads is not None):
         return None
-    rows = []
+    rows, title = [], "Running" if is_running(feet) else "Walking"
     for one in spatiotemporal(trial, feet):
         both = np.concatenate(list(one.values.values()))
         cells = [_spread(one.values.get(side)) for side in "rl"]
@@ -60,7 +62,7 @@ def _walking(known: Known) -> Section | None:
     said = {"r": "right", "l": "left"}
     if reactions is None:
         text = "Strikes and offs of the feet come from their poses, and are within about 0.03 s."
-        return Section("Walking", (), text, tables=(table,)) if rows else None
+        return Section(title, (), text, tables=(table,)) if rows else None
     text = "Ground reactions in body weights, in the direction of the walk; outward is away from the body's middle."
     if posed:
         text += (
@@ -68,7 +70,7 @@ def _walking(known: Known) -> Section | None:
             "its poses, and are within about 0.03 s."
         )
     panels = panels_by_name(reactions.time, reactions.names, reactions.values, "BW")
-    section = Section("Walking", panels, text, tables=(table,) if rows else ())
+    section = Section(title, panels, text, tables=(table,) if rows else ())
     return with_normal(section, known.normal, GROUND_REACTION, _mass(known))
 
 
