@@ -204,6 +204,14 @@ def test_a_position_to_start_from():
     assert np.abs(found.residual).max() < STEP
     assert_allclose(found.rotation("coupler")[-1], found.rotation("coupler")[0], atol=STEP)
     assert set(found.diagnosis.redundant) == {"A", "B", "C", "D"}
+    # so few frames that eight at once would find the other branch of the linkage
+    for frames in (13, 21, 31):
+        angle = 0.5 + 2 * np.pi * np.linspace(0.0, 1.0, frames)
+        few = kinematic_analysis(linkage, {"motor": GivenOrientation.about(Z, angle)}, start=start)
+        each = kinematic_analysis(linkage, {"motor": GivenOrientation.about(Z, angle)}, start=start, together=1)
+        assert few.found
+        assert_allclose(few.rotation("rocker"), each.rotation("rocker"), atol=STEP)
+        assert_allclose(few.rotation("rocker")[-1], found.rotation("rocker")[0], atol=STEP)
     assert "101 found" in repr(found)
     assert "3 bodies, 21 equations for 18 unknowns" in repr(linkage)
     with pytest.raises(InvalidInput, match="loads=True"):

@@ -35,6 +35,10 @@ TOLERANCE = 1e-10
 # What joints weigh against drivers in least squares (the same section).
 JOINT_WEIGHT = 1000.0
 _MOST_STEPS = 50
+# Nothing turned further than this from where its search began: no other branch is so near [rad].
+_NEAR = 0.3
+# Two searches of one tolerance end as near to each other [rad, m].
+_SAME = 1e-6
 # Constraints that are missed by more contradict each other; drivers that do move joints by a millionth of it [rad, m].
 _CONTRADICTED = 1e-5
 
@@ -164,7 +168,9 @@ def kinematic_analysis(
             moment about ground's origin, in ground; then forces on coordinates.
         loads: whether multipliers and loads are wanted.
         tolerance: of the last step of Newton's method [rad, m].
-        together: how many frames (1 to 8) are sought at once from the same one before them.
+        together: how many frames (1 to 8) are sought at once from the same one before them. Where a motion is so fast
+            that this could find another branch of a closed chain, what was found is checked, and frames are sought one
+            after the other if need be.
         weights: of joints and of drivers; by default 1 and 1 where there are as many equations as unknowns.
         threads: the number of threads where frames do not follow each other; all cores by default.
     """
@@ -219,6 +225,9 @@ def kinematic_analysis(
         _give_signs(mechanism, at, given, out.signals)
     arguments = (c.system, c.table, c.pattern, search, out)
     over_frames(analysis_frames, arguments, frames, 1 if begin == FROM_BEFORE else threads)
+    if begin == FROM_BEFORE and together > 1 and not _follows(mechanism, search, out, threads):
+        one_by_one = search._replace(together=1)
+        over_frames(analysis_frames, (c.system, c.table, c.pattern, one_by_one, out), frames, 1)
     joints = np.array([not e.drives for e in mechanism.equations for _ in range(mechanism.count(e.name))], dtype=bool)
     off = np.abs(out.residual[:, joints]).max(axis=1, initial=0.0)
     out.status[(out.status == Status.FOUND) & (off > _CONTRADICTED)] = Status.INCONSISTENT
@@ -236,6 +245,45 @@ def kinematic_analysis(
         load[:, :, 1],
         out.signals,
     )
+
+
+def _follows(mechanism: Mechanism, search: Search, out: AbsoluteFrames, threads: int | None) -> bool:
+    """Whether each frame is what a search from the frame before it finds, though several started from one position."""
+    if not np.all(out.status == Status.FOUND):
+        return False
+    before = np.concatenate([out.start, out.x[:-1]])
+    begun = before[np.arange(len(before)) // search.together * search.together]
+    far = np.flatnonzero(_apart(mechanism, begun, out.x) > _NEAR)
+    if not far.size:
+        return True
+    c = mechanism.compiled
+    again = AbsoluteFrames(
+        start=before[far],
+        signals=out.signals[far],
+        forces=out.forces[:0],
+        x=np.empty((far.size, out.x.shape[1])),
+        v=np.empty((far.size, out.v.shape[1])),
+        a=np.empty((far.size, out.a.shape[1])),
+        multipliers=out.multipliers[:0],
+        loads=out.loads[:0],
+        residual=np.empty((far.size, out.residual.shape[1])),
+        status=np.zeros(far.size, dtype=np.int64),
+        steps=np.zeros(far.size, dtype=np.int64),
+        pivot=np.zeros(far.size),
+    )
+    one = search._replace(begin=FROM_GIVEN, dynamics=False)
+    over_frames(analysis_frames, (c.system, c.table, c.pattern, one, again), far.size, threads)
+    same = _apart(mechanism, again.x, out.x[far]) < _SAME
+    return bool(np.all(same & (again.status == Status.FOUND)))
+
+
+def _apart(mechanism: Mechanism, x: FloatArray, y: FloatArray) -> FloatArray:
+    """(frames,) the largest angle between bodies, or difference of coordinates, of positions (frames, n_positions)."""
+    n = len(mechanism.bodies)
+    p, q = (part[:, : 7 * n].reshape(-1, n, 7)[:, :, 3:] for part in (x, y))
+    turned = 2.0 * np.arccos(np.clip(np.abs(np.sum(p * q, axis=2)), 0.0, 1.0))
+    moved = np.abs(x[:, 7 * n :] - y[:, 7 * n :])
+    return np.asarray(np.concatenate([turned, moved], axis=1).max(axis=1))
 
 
 def _frames(given: Mapping[str, Given], coordinates: ArrayLike | None, start: ArrayLike | None) -> int:
