@@ -30,6 +30,7 @@ def test_tables_and_what_is_printed(shell, tmp_path, markers):
     lines = done.out.splitlines()
     assert lines[0] == "12 samples of 31 frames; 5 to 95 %, and where the variance comes from"
     assert lines[-1] == f"wrote {tmp_path / 'results' / 'arm_uncertainty_sources.csv'}"
+    assert "Shares have a standard error of up to 58 %" in done.out  # 12 samples are three families of four
     model = musculo.read_osim(ARM_FILE)
     assert {name for name in model.muscle_names if name in done.out} == set(model.muscle_names)
     table = read_storage(tmp_path / "results" / "arm_uncertainty_muscle_force.sto")
@@ -47,6 +48,15 @@ def test_tables_and_what_is_printed(shell, tmp_path, markers):
     rows = (tmp_path / "results" / "arm_uncertainty_sources.csv").read_text().splitlines()
     assert rows[0] == "output,name,marker placement,segment mass,max isometric force"
     assert f"angle,{model.coordinate_names[0]},1.0000,0.0000,0.0000" in rows
+
+
+def test_what_plates_measured_is_no_external_load(shell, tmp_path, markers):
+    """It says which command finds the feet, and what that writes."""
+    done = shell("uncertainty", ARM_FILE, markers, *INPUTS, "--loads", tmp_path / "grf.mot", "-o", tmp_path / "none")
+    assert done.status == 1
+    told = " ".join(done.err.split())
+    assert "musculo walk" in told
+    assert "arm_grf.xml: give these" in told
 
 
 def test_json_and_frames_that_cannot_be_served(shell, tmp_path, markers):

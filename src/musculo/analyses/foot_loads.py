@@ -164,8 +164,7 @@ def foot_loads(
     if not loads:
         raise InvalidInput(
             f"{forces.source or forces.name}: no plate carries a foot from {times[0]:g} to {times[-1]:g} s"
-            + "".join(f"; {one.text}" for one in _findings(contacts, stated))
-            + _unlikely(model, Q)
+            + (_unlikely(model, Q) or "".join(f"; {one.text}" for one in _findings(contacts, stated)))
         )
     units = ("N", "N", "N", "m", "m", "m", "N m", "N m", "N m") * len(loads)
     table = Table(forces.time, tuple(names), np.hstack(values), units=units, name="ground_reactions")
@@ -181,7 +180,7 @@ def _unlikely(model: Model, q: FloatArray) -> str:
         return ""
     name, value, low, high = odd[0]
     return (
-        f"; but first: {name} reaches {value:.4g} rad, with a range of {low:.3g} to {high:.3g}: are the angles of the "
+        f"; {name} reaches {value:.4g} rad, with a range of {low:.3g} to {high:.3g}: are the angles of the "
         "motion degrees that are called radians? Then its header needs inDegrees=yes"
     )
 

@@ -25,6 +25,8 @@ from musculo.analyses.uncertainty.uncertain_outputs import SampleStatus, Uncerta
 from musculo.cli.console import printing, table
 from musculo.cli.exit_codes import GOOD, INCOMPLETE, WrongUsage
 from musculo.cli.flag_values import span_of
+from musculo.diagnostics.loads import free_base
+from musculo.errors import InvalidInput, warn
 from musculo.io import read_osim
 from musculo.io.external_load_files import read_external_loads
 from musculo.io.marker_columns import read_markers
@@ -33,6 +35,7 @@ from musculo.io.text import write_text
 from musculo.results.table import Table
 
 _MM, _PERCENT = 1e-3, 1e-2
+_PLATES = (".c3d", ".mot", ".sto")
 # What is shown: the entries with the largest peaks.
 _SHOWN = 8
 
@@ -72,7 +75,14 @@ def run_uncertainty(
     for flag, number in (("--lowpass", lowpass), ("--reserve", reserve)):
         if not (math.isfinite(number) and number >= 0.0):
             raise WrongUsage(f"{flag} {number:g}: give a number, 0 or above")
+    if loads is not None and loads.suffix.lower() in _PLATES:
+        raise InvalidInput(
+            f"{loads} says what plates measured, not which body that acts on; `musculo walk {model} {trial} --loads "
+            f"{loads}` finds the feet and writes external loads, {trial.stem}_grf.xml: give these"
+        )
     subject, span = read_osim(model), span_of(time)
+    if loads is None and free_base(subject):
+        warn("no loads are given, and the model stands on nothing: moments and forces are those of a body in the air")
     markers = read_markers(trial)
     if time:
         markers = markers.between(*span)
@@ -203,3 +213,10 @@ def _print(found: Uncertainty) -> None:
                 rows.append((name.split("_on_")[0], f"{nominal[at, k]:.0f}", f"{low:.0f}", f"{high:.0f}", *parts))
             out.print(table(columns, rows, numbers=columns[1:]))
             out.print("")
+        inputs = len(found.input_names)
+        if inputs > 1:
+            error = 100.0 / math.sqrt(max(len(found) // (inputs + 1), 1))
+            out.print(
+                f"Shares have a standard error of up to {error:.0f} %, so that small ones may be below zero; four "
+                "times the samples halve it.\n"
+            )
