@@ -247,7 +247,7 @@ def muscle_geometry(
         r_k = generalized force of unit tension on speed k,   ldot = -sum_k r_k u_k
 
     Source:     Ehsani2023 eq. 174-195 for the moment arms.
-    Departs:    see `kernels.path.moment_arms`.
+    Departs:    see `musculo.kernels.paths.path_arms.moment_arms`.
     Guarantees: r = -dl/du, except where the status is "not converged" or "ignored" (see `notes`), and with
                 like="opensim", which gives what OpenSim 4.6 gives: in a few poses NaN, which a `MusculoWarning`
                 reports.
