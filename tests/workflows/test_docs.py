@@ -52,7 +52,7 @@ RUNNING = [page for page in PAGES if any(not block.why_not for block in blocks_o
 FOREIGN = {
     *("model", "state", "t", "Seth2010", "toll", "dudt", "Geometry"),
     *("femur_r", "femur_l", "l_thigh_4X4", "femur_r_imu", "pelvis_tx", "LAT_TMAJhh", "PEC12hum", "TMINhum"),
-    *("__cuda_array_interface__", "computeMomentArm", "PolynomialPathFitter"),
+    *("__cuda_array_interface__", "computeMomentArm", "PolynomialPathFitter", "gait_cycle"),
     *("SmoothSphereHalfSpaceForce", "Bhargava2004SmoothedMuscleMetabolics"),  # classes of OpenSim
 }
 _IDENTIFIER = re.compile(r"[A-Za-z_]\w*")
