@@ -33,6 +33,8 @@ _STAGES = ((0.1, 1e-4), (0.3, 1e-2), (1.0, 0.1), (1.0, 1.0))
 _ROUNDER = 0.75
 # How much a search first stays near its start, by squares of coordinates beside squares of excitations.
 _NEAR = 1.0
+# That search only prepares the next; some go round in circles near their end.
+_NEAR_ITERATIONS = 60
 _SIDES = {"_r": "_l"}
 
 
@@ -205,12 +207,13 @@ def predict_step(
     columns = np.column_stack(list(series.values()))
     found: Any = Table(guess.time - guess.time[0], tuple(series), columns, name="guess")
     near = Tracking(found, [name for name in series if name.endswith("/value")], _NEAR, average=True)
-    for stage in (problem.with_(goals=[*wanted, *goals, near]), problem):
+    first = problem.with_(goals=[*wanted, *goals, near])
+    for stage, most in ((first, min(_NEAR_ITERATIONS, max_iterations)), (problem, max_iterations)):
         found = stage.solve(
             guess.transcription if transcription is None else transcription,
             found,
             tolerance=tolerance,
-            max_iterations=max_iterations,
+            max_iterations=most,
             progress=progress,
         )
         if found.status == SolverStatus.STOPPED:  # Ctrl-C means both searches
