@@ -18,6 +18,7 @@ from musculo.cli.main import app
 from musculo.diagnostics.finding import Severity
 from musculo.errors import InvalidInput, UnknownName
 from musculo.model import FreeJoint
+from musculo.opensim_tools.trial_tasks import TrialOptions, trial_tasks
 from musculo.results.plate_columns import force_columns
 from support.c3d_files import C3DMaker, plate_group
 from support.recorded_data import DATA, NO_DATA, recorded
@@ -210,6 +211,11 @@ def test_a_walker_on_no_plates_has_angles_only(tmp_path, recwarn):
     assert any("angles only; give forces with --loads" in str(one.message) for one in recwarn)
     told = json.loads(shell(*walk, "--steps", "id"))
     assert [one["tool"] for one in told][-1] == "InverseDynamicsTool"
+    # a study has the same rule, so that bodies in the air are in none of its means
+    model, trial = tmp_path / "walker.osim", tmp_path / "steps.trc"
+    assert len(trial_tasks(model, trial, None, tmp_path)) == 1
+    assert len(trial_tasks(model, trial, None, tmp_path, TrialOptions(("ik", "id")))) == 2
+    assert len(trial_tasks(model, tmp_path / "steps.c3d", tmp_path / "steps.c3d", tmp_path)) == 4
 
 
 def test_flags_that_do_not_fit(tmp_path):

@@ -29,7 +29,17 @@ from musculo.errors import InvalidFile, InvalidInput, UnknownName
 from musculo.io.setup import MarkerTask
 from musculo.opensim_tools.trial_tasks import TrialOptions
 from musculo.results.trial import Trial
-from musculo.study import StudyTrial, TrialStatus, collect, read_study, run_study, study_page, trial_run, trial_summary
+from musculo.study import (
+    StudyTrial,
+    TrialStatus,
+    collect,
+    read_study,
+    run_study,
+    schedule,
+    study_page,
+    trial_run,
+    trial_summary,
+)
 from musculo.study.study_page import distances, mean_and_spread
 from musculo.study.trial_run import DiskFull, run_trial
 
@@ -268,6 +278,30 @@ def test_a_script_without_a_main_guard_runs_a_study(recordings, tmp_path):
     )
     told = subprocess.run([sys.executable, str(script)], capture_output=True, text=True)
     assert told.stdout.splitlines() == ["begin", str(["done"] * 4)], told.stderr
+
+
+def _hears_ctrl_c() -> None:
+    sys.exit(signal.SIGINT not in signal.pthread_sigmask(signal.SIG_BLOCK, ()))
+
+
+@pytest.mark.skipif(not hasattr(signal, "pthread_sigmask"), reason="no masks of signals")
+def test_ctrl_c_does_not_reach_a_process_that_begins():
+    """It would end in the middle of its imports, with a traceback in front of the word that the study stopped."""
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, ())
+    child = schedule._Spawn().Process(target=_hears_ctrl_c)
+    child.start()
+    child.join()
+    assert child.exitcode == 0
+    assert signal.pthread_sigmask(signal.SIG_BLOCK, ()) == before
+
+
+def test_a_page_names_trials_without_loads(study):
+    results = collect(study, run_study(study, jobs=1))
+    assert "Trials without loads" not in [one.title for one in study_page(results).checks]
+    of_moments = [q for q, name in enumerate(results.quantities) if name.startswith("moment/")]
+    results.curves[np.ix_([1], of_moments)] = np.nan
+    (check,) = [one for one in study_page(results).checks if one.title == "Trials without loads"]
+    assert "1 of 4 trials (S1/reach2): angles only" in check.text
 
 
 def test_a_study_that_was_killed_goes_on(recordings, study, tmp_path):

@@ -9,15 +9,10 @@ from pathlib import Path
 from musculo.cli.exit_codes import WrongUsage
 from musculo.cli.flag_tasks import inverse_kinematics_task, preparation
 from musculo.cli.flag_values import span_of
-from musculo.diagnostics.loads import free_base
 from musculo.errors import warn
-from musculo.io.osim import read_osim
-from musculo.io.plate_forces import has_plates
 from musculo.io.setup import Setup
 from musculo.io.text import no_file
-from musculo.opensim_tools.trial_tasks import STEPS, TrialOptions, trial_tasks
-
-_C3D = ".c3d"
+from musculo.opensim_tools.trial_tasks import STEPS, TrialOptions, loads_of, steps_for, trial_tasks
 
 
 def whole_trial(
@@ -48,15 +43,13 @@ def whole_trial(
     for path in (model, trial, loads, tasks, *force_sets):  # before the first step, not after minutes of it
         if path is not None and not path.exists():
             raise no_file(str(path))
-    if loads is None and trial.suffix.lower() == _C3D and has_plates(trial, up or None):
-        loads = trial
-    wanted = steps_of(steps) if steps is not None else STEPS
-    if steps is None and loads is None and free_base(read_osim(model)):
+    loads = loads_of(trial, loads, up or None)
+    wanted = steps_of(steps) if steps is not None else steps_for(model, loads)
+    if steps is None and wanted != STEPS:
         warn(
             f"{trial} holds no forces of plates, and the model stands on nothing: angles only; give forces with "
             "--loads, or --steps ik,id,so,jr for a body that hangs in the air"
         )
-        wanted = STEPS[:1]
     if filter_loads is not None and loads is None:
         raise WrongUsage(f"--filter-loads: {trial} holds no plates; give the loads with --loads, or omit it")
     if not (math.isfinite(lowpass) and lowpass >= 0.0):

@@ -8,6 +8,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
+from musculo.diagnostics.loads import free_base
+from musculo.io.osim import read_osim
+from musculo.io.plate_forces import has_plates
 from musculo.io.setup import Setup
 from musculo.io.setup.analyses import Analysis
 from musculo.io.setup.kinematics_setups import Task as FitTask
@@ -110,7 +113,7 @@ class TrialOptions:
     """How a trial is computed.
 
     Args:
-        steps: some of `STEPS`; angles come first in any case.
+        steps: some of `STEPS`; angles come first in any case. None for `steps_for`.
         span: of the recording [s].
         cutoff: of the coordinates [Hz]; 0 for no filter.
         loads_cutoff: of the forces of plates [Hz].
@@ -124,7 +127,7 @@ class TrialOptions:
         renames: recorded markers and what the model calls them.
     """
 
-    steps: tuple[str, ...] = STEPS
+    steps: tuple[str, ...] | None = None
     span: tuple[float, float] = WHOLE
     cutoff: float = 6.0
     loads_cutoff: float | None = None
@@ -139,6 +142,21 @@ class TrialOptions:
     renames: tuple[tuple[str, str], ...] = ()
 
 
+def loads_of(recording: Path, loads: Path | None, up: str | None) -> Path | None:
+    """The loads that are given, else those of a C3D file's own plates; None where there are none."""
+    if loads not in (None, recording) or recording.suffix.lower() != ".c3d":
+        return loads
+    return recording if has_plates(recording, up) else None
+
+
+def steps_for(model: Path, loads: Path | None) -> tuple[str, ...]:
+    """All steps, or angles only where nothing measured the forces under a body that stands on nothing else.
+
+    Moments of such a trial would be those of a body that hangs in the air.
+    """
+    return STEPS[:1] if loads is None and free_base(read_osim(model)) else STEPS
+
+
 def trial_tasks(
     model: Path, recording: Path, loads: Path | None, folder: Path, options: TrialOptions = TrialOptions()
 ) -> list[Setup]:
@@ -151,18 +169,20 @@ def trial_tasks(
         folder: for all results.
         options: how it is done.
     """
+    loads = loads_of(recording, loads, options.up)
+    steps = steps_for(model, loads) if options.steps is None else options.steps
     first = Preparation(options.fill_gaps, up=options.up, zeros_as_gaps=options.zeros_as_gaps, renames=options.renames)
     made: list[Setup] = [kinematics_of(model, recording, options.fit, options.span, prepare=first)]
     motion = folder / f"{recording.stem}_ik.mot"
     prepare = Preparation(None, options.loads_cutoff, up=options.up, feet=options.feet, plates=options.plates)
     given = MotionInputs(model, motion, loads, options.cutoff or -1.0, options.span, prepare)
-    if "id" in options.steps:
+    if "id" in steps:
         made.append(moments_of(given))
-    if "so" in options.steps:
+    if "so" in steps:
         effort = LeastEffort(name="StaticOptimization", reserve=options.reserve)
         made.append(analysis_of("so", effort, given, options.force_sets))
-    if "jr" in options.steps:
-        forces = folder / f"{motion.stem}_StaticOptimization_force.sto" if "so" in options.steps else None
+    if "jr" in steps:
+        forces = folder / f"{motion.stem}_StaticOptimization_force.sto" if "so" in steps else None
         sums = LoadsOfGivenForces(
             name="JointReaction",
             forces_file=forces,

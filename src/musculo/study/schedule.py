@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import os
 import re
+import signal
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
 from dataclasses import replace
-from multiprocessing import parent_process
+from multiprocessing import parent_process, resource_tracker
 from multiprocessing.context import SpawnContext, SpawnProcess
 from multiprocessing.process import BaseProcess
 from pathlib import Path
@@ -165,9 +166,16 @@ class _Process(SpawnProcess):
     def _Popen(process_obj: BaseProcess) -> Any:
         script = sys.modules["__main__"]
         sys.modules["__main__"] = ModuleType("__main__")
+        # Ctrl-C reaches all processes of a terminal: one that still imports would answer with a traceback.
+        blocks = hasattr(signal, "pthread_sigmask")
+        if blocks:
+            resource_tracker.ensure_running()  # its start unblocks the signal
+        before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT}) if blocks else set()
         try:
             return SpawnProcess._Popen(process_obj)
         finally:
+            if blocks:
+                signal.pthread_sigmask(signal.SIG_SETMASK, before)
             sys.modules["__main__"] = script
 
 
@@ -177,7 +185,6 @@ class _Spawn(SpawnContext):
 
 def _begin() -> None:
     """A process of a study: Ctrl-C is for its parent, which ends it, and it does not outlive its parent."""
-    import signal
     import threading
 
     signal.signal(signal.SIGINT, signal.SIG_IGN)

@@ -74,6 +74,13 @@ def _findings(results: StudyResults) -> tuple[Finding, ...]:
             "are over the whole trial, and in no mean of this page"
         )
         found.append(Finding(text, Severity.DOUBTFUL, "Trials without a gait cycle"))
+    moments = [q for q, name in enumerate(results.quantities) if name.startswith("moment/")]
+    asked = np.array([trial.options.steps is None for trial in results.trials], dtype=bool)
+    still = asked & np.isnan(results.curves[:, moments]).all(axis=(1, 2)) if moments else ~asked & asked
+    if still.any():
+        names = listed_names([results.trials[k].key for k in np.flatnonzero(still)], 3)
+        text = f"no force was measured under {int(still.sum())} of {len(results.trials)} trials ({names}): angles only"
+        found.append(Finding(text, Severity.DOUBTFUL, "Trials without loads"))
     for side, said in _SIDES.items():
         of_side = [q for q, name in enumerate(results.quantities) if side_of(name.partition("/")[2]) == side]
         without = int(np.isnan(results.curves[:, of_side]).all(axis=(1, 2)).sum()) if of_side else 0
