@@ -40,6 +40,7 @@ WRONG = {
         ("--time", "now"),
         ("--up", "q"),
         ("--fill-gaps", "0"),
+        ("--rename", "absent.csv"),
     ],
     "id": [
         ("--lowpass", "abc"),

@@ -42,9 +42,11 @@ def renames_of(option: str, texts: Sequence[str]) -> tuple[tuple[str, str], ...]
     """`RASI=R.ASIS` texts, or names of files with a pair a line, apart; a `#` begins a remark."""
     pairs: list[tuple[str, str]] = []
     for text in texts:
-        if "=" in text or not Path(text).is_file():
+        if "=" in text:
             pairs += pairs_of(option, [text])
             continue
+        if not Path(text).is_file():
+            raise WrongUsage(f"{option} {text}: write it as RECORDED=MODEL, or name a file; there is no file {text}")
         lines = (line.partition("#")[0].strip() for line in read_lines(text, "pairs of marker names"))
         pairs += pairs_of(option, [line.replace(",", "=", 1) if "=" not in line else line for line in lines if line])
     return tuple(pairs)
