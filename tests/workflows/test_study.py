@@ -189,6 +189,7 @@ def test_a_bids_folder_is_a_study(recordings, tmp_path):
         ("lowpass = -1\n", InvalidFile, "0 or above"),
         ("steps = ['ik', 'od']", UnknownName, "no step 'od'"),
         ("rename = ['RAD']", InvalidFile, "rename should name markers"),
+        ("time = [0.6, 0.5]", InvalidFile, "the start before the end"),
         ("time = 3", InvalidFile, r"\[start, end\]"),
         ("[[subject]]\nname = 'A'", InvalidFile, "has no trials"),
         ("[[subject]]\nname = 'A'\ntrials = 'no/*.trc'", InvalidFile, "no file fits"),
@@ -249,6 +250,21 @@ def test_what_is_done_is_not_done_again(study, recordings):
     assert contents(study.folder) != before
     run_study(study, jobs=1)
     assert contents(study.folder) == before
+
+
+def test_results_of_steps_that_are_no_longer_asked_for_do_not_count(study):
+    """Their files stay in the trial's folder, and may be of other options."""
+    trial = study.trials[0]
+
+    def kinds():
+        names = trial_summary.read_summary(study.folder / trial.key / trial_summary.SUMMARY).quantities
+        return {name.partition("/")[0] for name in names}
+
+    run_trial(trial, study.folder)
+    assert kinds() == {"angle", "moment", "power", "activation", "load"}
+    run_trial(replace(trial, options=replace(trial.options, steps=("ik",))), study.folder)
+    assert kinds() == {"angle"}
+    assert list((study.folder / trial.key).glob("*_id.sto"))
 
 
 def test_processes_give_the_same_bits_though_some_are_killed(study, tmp_path):

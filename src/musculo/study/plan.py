@@ -289,8 +289,9 @@ def _options(entry: Mapping[str, Any], base: TrialOptions, home: Path, where: st
         changed["fit"] = read_tasks(_existing(home / _text(entry, "tasks", where), where))
     if "time" in entry:
         span = entry["time"]
-        if not (isinstance(span, list) and len(span) == 2 and all(isinstance(t, int | float) for t in span)):
-            raise InvalidFile(f"{where}: time = {span!r} should be [start, end] in seconds")
+        numbers = isinstance(span, list) and len(span) == 2 and all(isinstance(t, int | float) for t in span)
+        if not (numbers and span[0] < span[1]):
+            raise InvalidFile(f"{where}: time = {span!r} should be [start, end] in seconds, the start before the end")
         changed["span"] = (float(span[0]), float(span[1]))
     if "forces" in entry:
         changed["force_sets"] = tuple(_existing(home / name, where) for name in _texts(entry, "forces", where))

@@ -24,6 +24,7 @@ from musculo.io.external_load_files import data_files
 from musculo.io.osim import read_osim
 from musculo.io.text import write_text
 from musculo.kernels.compiler.file_lock import locked
+from musculo.opensim_tools.records.named_files import record_path
 from musculo.opensim_tools.setup_runner import run_setup
 from musculo.opensim_tools.trial_tasks import trial_tasks
 from musculo.report import report_of_folder, write_report
@@ -113,20 +114,25 @@ def _done_now(trial: StudyTrial, home: Path, mark: str, page: bool) -> TrialOutc
     findings: tuple[tuple[str, str, str], ...] = ()
     try:
         with _shared_by_trials():
+            runs: list[Path] = []
             for task in trial_tasks(trial.model, trial.recording, trial.loads, home, trial.options):
                 done = run_setup(task, like=None, output=home, threads=1, force=False, overwrite=True)
+                runs.append(record_path(home, task.source))
                 log.append(f"{done.tool} {done.name}: {done.status.value}, {done.seconds:.2f} s")
                 log += [f"  note: {note}" for note in done.notes]
                 log += [f"  trouble: {trouble}" for trouble in done.troubles]
                 if done.troubles:
                     status, reason = TrialStatus.INCOMPLETE, "; ".join(done.troubles)
-            results = read_folder(home)
+            for record in home.glob("*.musculo.json"):
+                if record not in runs:  # of a step that other options asked for: its tables do not count
+                    record.unlink()
+            results = read_folder(home, runs=runs)
             write_summary(home / SUMMARY, summarize(results))
             lights = (Light.LOOK, Light.BAD)
             found = [one for one in judge(results).findings if one.light in lights]
             findings = tuple((one.light.value, one.title, one.text) for one in found)
             if page:
-                write_report(home / PAGE, report_of_folder(home))
+                write_report(home / PAGE, report_of_folder(home, runs=runs))
     except MusculoError as error:
         _refuse_full(error, trial)
         status, reason = TrialStatus.FAILED, str(error)
