@@ -198,11 +198,10 @@ def compared(out: Path, before: dict[Path, int], expected: dict[str, str]) -> st
 # --- what is shown ----------------------------------------------------------------------------------------------------
 def table(home: Path, count: int) -> dict[str, str]:
     """One core, two cores, a cluster, beside the bare loop."""
-    bare = run([sys.executable, __file__, "--bare", str(home), str(home / "bare")])
     print(f"{count} trials                  wall [s]   CPU a trial [ms]   over the bare loop   memory [MB]   results")
-    print(
-        f"bare loop of the four tools  {bare.wall:7.1f}   {1e3 * bare.cpu / count:12.1f}   {'':20s} {bare.memory:9.0f}"
-    )
+    for flag, name in (("--shared", "loop, files read once each"), ("--bare", "bare loop of the four tools")):
+        bare = run([sys.executable, __file__, flag, str(home), str(home / flag[2:])])
+        print(f"{name:28s} {bare.wall:7.1f}   {1e3 * bare.cpu / count:12.1f}   {'':20s} {bare.memory:9.0f}", flush=True)
     expected: dict[str, str] = {}
     for name, flags in (("study, one core", ["-j", "1"]), ("study, two cores", ["-j", "2"])):
         out = home / name.replace(" ", "_")
