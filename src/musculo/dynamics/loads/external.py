@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 
@@ -71,7 +71,7 @@ def listed(loads: Loads, frames: int, time: FloatArray | None = None) -> list[Ex
             f"loads are {os.fspath(loads)!r}, the name of a file; give what it holds: "
             "musculo.read_external_loads(path) of its .xml"
         )
-    if not isinstance(loads, ExternalLoad | Sequence):
+    if not isinstance(loads, ExternalLoad | Iterable):
         raise InvalidInput(f"loads are {loads!r:.60}; give a list of ExternalLoad, () for none, or ExternalLoads")
     given = [loads] if isinstance(loads, ExternalLoad | LoadSeries) else list(loads)
     found = [ExternalLoad(*load) if isinstance(load, LoadSeries) else load for load in given]
