@@ -171,3 +171,15 @@ def test_what_a_note_says_is_no_warning_too(tmp_path, command):
         with pytest.warns(musculo.MusculoWarning, match="wrong.mot: its angles are read as radians"):
             scene = musculo.view(arm(), musculo.read_storage(wrong))
         assert any("are they degrees?" in note for note in scene.notes)
+
+
+def test_what_all_steps_of_a_walk_note_is_said_once(data_folder, tmp_path):
+    walk = data_folder / "gait10dof18musc"
+    code, said = shell(
+        *("walk", walk / "subject01.osim", walk / "subject01_walk.trc"),
+        *("--loads", walk / "subject01_walk_grf.mot", "--time", "0.6:0.8", "-o", tmp_path),
+    )
+    assert code == 0, said
+    notes = [line for line in said.splitlines() if line.startswith("  note: ")]
+    assert any("plate" in note for note in notes)
+    assert len(notes) == len(set(notes))

@@ -66,13 +66,14 @@ def run_setups(
         refuse_replacing(setups, options.output, PAGE if report else "")
     tell_of_compiling(quiet)
     outcomes: list[Outcome] = []
+    said: set[tuple[Path, str]] = set()
     with shared_by_steps():
         for outcome in _outcomes(setups, options, min(jobs, len(setups)), not quiet and not as_json, quiet):
             outcomes.append(outcome)
             if isinstance(outcome, str):
                 print(f"error: {outcome}", file=sys.stderr)
             elif not as_json:
-                _print(outcome, quiet)
+                _print(outcome, quiet, said)
     results = [outcome for outcome in outcomes if isinstance(outcome, ToolResult)]
     judge = strict or (as_json and report)
     pages = report_of_runs(results, quiet or as_json, jobs, report, judge) if report or judge else {}
@@ -233,7 +234,8 @@ def _bar(name: str, show: bool) -> Iterator[Progress | None]:
         bar.stop()
 
 
-def _print(result: ToolResult, quiet: bool) -> None:
+def _print(result: ToolResult, quiet: bool, said: set[tuple[Path, str]]) -> None:
+    """Print what came of a set-up; notes that an earlier one with the same folder has said are not said again."""
     for trouble in result.troubles:
         print(f"{result.setup}: {trouble}", file=sys.stderr)
     if quiet:
@@ -247,7 +249,9 @@ def _print(result: ToolResult, quiet: bool) -> None:
         shown = ", ".join(names[:4]) + (f" and {len(names) - 4} more" if len(names) > 4 else "")
         print(f"  {folder}: {shown}")
     for note in result.notes:
-        print(f"  note: {note}")
+        if (result.folder, note) not in said:
+            print(f"  note: {note}")
+            said.add((result.folder, note))
 
 
 def _count(result: ToolResult) -> str:
