@@ -53,6 +53,10 @@ class _Program:
         low, top = np.array(self.lower, dtype=object), np.array(self.upper, dtype=object)
         x = decimals(start)
         at = np.where(x <= low, -1, np.where(x >= top, 1, 0))
+        # A start in doubles misses the equations by rounding. Steps that mend this as well may be none along which the
+        # sum falls, and a search may then creep; so it is mended first.
+        inner = self.A[:, at == 0]
+        x[at == 0] += inner.T @ _eliminate(inner @ inner.T, self.b - self.A @ x)
         for step in range(MOST_STEPS):
             free = np.flatnonzero(at == 0)
             A, g = self.A[:, free], self.gradient(x)

@@ -25,6 +25,7 @@ WITH_A_CHOICE = {
     ),
     *("muscle_analysis", "static_optimization", "static_optimisation", "joint_loads", "model_forces", "motion_of"),
     *("point_kinematics", "lowpass", "place_sensors", "scale_model", "run_setup", "view", "simulate", "simulate_many"),
+    *("uncertainty", "metabolic_rate"),
 }
 # What repeats OpenSim's tools does so by default.
 OPENSIMS = {"scale_model", "run_setup"}
