@@ -16,7 +16,7 @@ CONDITIONED = 1e-11
 SCRIPT = """
 import numpy as np
 from musculo import (Body, Coordinate, ExternalLoad, Model, Placement, forward_dynamics, inverse_dynamics,
-    inverse_dynamics_derivatives, mass_matrix)
+    forward_dynamics_derivatives, inverse_dynamics_derivatives, mass_matrix)
 from musculo.model.joints import BallJoint, CustomJoint, EllipsoidJoint, PinJoint, SliderJoint
 
 def coordinates(*names):
@@ -54,18 +54,23 @@ locked = model.with_coordinate("p", locked=True, default_value=0.2)
 q[:, -1], u[:, -1], tau = 0.2, 0.0, np.ones_like(u)
 cpu, gpu = (forward_dynamics(locked, q, u, tau, device=device) for device in ("cpu", "gpu"))
 print("conditioned", abs(gpu - cpu).max() / abs(cpu).max())
+for one in (model, locked):
+    cpu, gpu = (forward_dynamics_derivatives(one, q, u, tau, device=device) for device in ("cpu", "gpu"))
+    for name in ("dudot_dq", "dudot_du", "dudot_dtau"):
+        a, b = getattr(cpu, name), getattr(gpu, name)
+        print("conditioned", abs(a - b).max() / abs(a).max())
 """
 
 
 def test_simulated_gpu_agrees_with_cpu():
     """Prismatic, ball, spline and reversed ellipsoid nodes: inverse and forward dynamics with and without external
-    loads, mass matrix, derivatives of inverse dynamics, and a locked coordinate."""
+    loads, mass matrix, derivatives of both, and a locked coordinate."""
     environment = os.environ | {"NUMBA_ENABLE_CUDASIM": "1"}
     done = subprocess.run([sys.executable, "-c", SCRIPT], capture_output=True, text=True, env=environment, check=False)
     if "No module named 'numba.cuda" in done.stderr:
         pytest.skip("this Numba has no CUDA simulator")
     assert done.returncode == 0, done.stderr[-2000:]
     errors = [line.split() for line in done.stdout.splitlines()]
-    assert len(errors) == 12
+    assert len(errors) == 18
     for kind, error in errors:
         assert float(error) < {"rounding": ROUNDING, "conditioned": CONDITIONED}[kind]

@@ -252,6 +252,7 @@ def forward_dynamics_derivatives(
     loads: Loads = (),
     time: ArrayLike = 0.0,
     threads: int | None = None,
+    device: Device = "cpu",
 ) -> ForwardDynamicsDerivatives:
     """Derivatives of `forward_dynamics` at constant tau, exact; respects couplers, locks, prescribed motions, loops.
 
@@ -263,14 +264,19 @@ def forward_dynamics_derivatives(
         model: the model.
         q, u, tau, loads, time: as `forward_dynamics` has them. Numbers of loads stay constant.
         threads: the number of threads; all cores by default.
+        device: `cpu` or `gpu`, which computes accelerations and slopes of forces; the CPU solves for those of
+            accelerations.
 
     Raises:
         Unsupported: a constraint that musculo cannot compute.
         SingularSystem, InvalidInput: as `forward_dynamics`.
     """
     e = _solvable_embedding(model)
-    udot = forward_dynamics(model, q, u, tau, loads, time, threads=threads)
-    d = inverse_dynamics_derivatives(model, q, u, udot, loads=loads, time=time, threads=threads)
+    if check_device(device, False, q=q, u=u, tau=tau):
+        q, u = (on_host(x) if is_on_device(x) else x for x in (q, u))
+        tau = on_host(tau) if is_on_device(tau) else tau
+    udot = forward_dynamics(model, q, u, tau, loads, time, threads=threads, device=device)
+    d = inverse_dynamics_derivatives(model, q, u, udot, loads=loads, time=time, threads=threads, device=device)
     T, single = frames_of("tau", tau, model.speed_names)
     Q, U, A, times = d._given
     same_frames(q=Q, tau=T)
@@ -303,6 +309,8 @@ def _solved_on_tree(
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
     """-M^-1 dtau/dq, -M^-1 dtau/du and M^-1, with a factor of M that keeps the zeros between branches."""
     frames = len(mass)
+    # those of a GPU lie side by side in one array
+    by_q, by_u, mass = map(np.ascontiguousarray, (by_q, by_u, mass))
     found = list(map(_flat, (by_q, by_u, mass)))
     # what the slopes of forces were in takes those of accelerations: frames are read before they are written
     over_frames(acceleration_slope_frames, (compiled(model).tree, AccelerationFrames(*found, *found)), frames, threads)
