@@ -188,6 +188,7 @@ def test_a_phone_shows_a_few_and_then_all(chrome, file):
 def test_paper_takes_few_pages(chrome, file):
     """42 panels on two pages at most, none of them left out: six in a row where there are many."""
     shown = Page(chrome, file, 1200, 900)
+    shown.page.wait_for_function("window.Plotly")  # which the page fetches when it is idle, and the event draws with
     shown.page.evaluate("() => dispatchEvent(new Event('beforeprint'))")
     shown.page.wait_for_function("[...document.querySelectorAll('.panel')].filter((p) => p.dataset.drawn).length >= 42")
     # pictures of one size, whose letters are as large in every card
