@@ -80,6 +80,8 @@ class MomentArmDerivatives:
             e.unsolved,
             ", so that no coordinate is known to be independent; use derivative, or switch it off (enforced=False)",
         )
+        if not e.rules:
+            return self.derivative
         G, dJ = embedding_slopes(e, self._q)
         J = e.jacobian(self._q)
         own = [self.model.coordinate_index(name) for name in e.coordinate_names]
@@ -124,7 +126,8 @@ def moment_arm_derivatives(model: Model, q: ArrayLike, *, threads: int | None = 
     Q, single = coordinates_of(model, q)
     c.check_coordinates(Q)
     frames, n, n_u, n_q = len(Q), len(p.names), c.n_u, c.n_q
-    known = PathModel(c.tree, c.table, p.paths, p.table, _carriers(c), _path_coordinates(c, p.paths))
+    carriers, coordinates = model.derived("path coordinates", lambda: (_carriers(c), _path_coordinates(c, p.paths)))
+    known = PathModel(c.tree, c.table, p.paths, p.table, carriers, coordinates)
     arms, slopes = np.empty((frames, n * n_u)), np.zeros((frames, n * n_u * n_q))
     status, exact = np.zeros((frames, n), dtype=np.int8), np.ones((frames, n), dtype=np.int8)
     size, rest, later = min(frames, _CHUNK), np.zeros((1, n_u)), begins_later(c, p, threads)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import combinations_with_replacement
 from typing import NamedTuple, Protocol
 
 import numpy as np
@@ -23,6 +24,8 @@ from musculo.muscle.paths.moment_arm_derivatives import moment_arm_derivatives
 
 # Steps of the differences of exact derivatives of moment arms [rad, m].
 _STEP = 1e-6
+# Derivatives of moment arms that are computed at a time: what they need stays in memory.
+_NUMBERS = 4_000_000
 # Poses at which it is seen which coordinates move a path.
 _POSES, _SPREAD, _SEED = 8, 0.2, 5
 
@@ -106,13 +109,17 @@ class MixedPaths:
 # --- polynomials ------------------------------------------------------------------------------------------------------
 @dataclass(frozen=True, eq=False)
 class _Group:
-    """Polynomials of the same coordinates: columns of coefficients of values and derivatives, over shared monomials."""
+    """Polynomials of the same coordinates: columns of coefficients of values and derivatives, over shared monomials.
+
+    Derivatives that differ in the order of their coordinates are one: d2/dx_i dx_j is there for i <= j.
+    """
 
     coordinates: IntArray  # (d,) independent
     muscles: IntArray
     exponents: IntArray  # (terms, d)
-    # (terms, muscles * derivatives) of each order, and which derivative (derivatives, order) stands where
-    columns: tuple[FloatArray, ...]
+    columns: tuple[FloatArray, ...]  # (terms, muscles * derivatives) of orders 0 to 3
+    second: IntArray  # (d, d) which second derivative
+    third: IntArray  # (d, second derivatives) which third one is the slope of each by each coordinate
 
     def monomials(self, z: FloatArray) -> FloatArray:
         """(nodes, terms)."""
@@ -152,7 +159,7 @@ class PolynomialPaths:
             length[:, g.muscles] = M @ g.columns[0]
             arms[:, g.muscles, :d] = -(M @ g.columns[1]).reshape(n, m, d)
             if bends:
-                second[:, g.muscles, :d, :d] = -(M @ g.columns[2]).reshape(n, m, d, d)
+                second[:, g.muscles, :d, :d] = -(M @ g.columns[2]).reshape(n, m, -1)[:, :, g.second]
         return PathState(length, arms, second)
 
     def third(self, z: FloatArray, q: FloatArray, along: FloatArray, bends: FloatArray) -> FloatArray:
@@ -161,8 +168,9 @@ class PolynomialPaths:
         found = np.zeros((n, count, width, width))
         for g in self.groups:
             M, m, d = g.monomials(z), len(g.muscles), len(g.coordinates)
-            every = (M @ g.columns[3]).reshape(n, m, d, d * d)
-            found[:, g.muscles, :d, :d] = -np.matmul(along[:, g.muscles, None, :d], every).reshape(n, m, d, d)
+            every = (M @ g.columns[3]).reshape(n, m, -1)
+            total = sum(along[:, g.muscles, i, None] * every[:, :, g.third[i]] for i in range(d))
+            found[:, g.muscles, :d, :d] = -total[:, :, g.second]
         return found
 
 
@@ -174,19 +182,28 @@ def _group(index: IntArray, muscles: IntArray, functions: list[MultivariatePolyn
     for k, f in enumerate(functions):
         for e, coefficient in zip(exponent_rows(d, f.order), f.coefficients, strict=True):
             values[place[e], k] = coefficient
-    slopes = []  # matrices that turn coefficients into those of the derivative by each coordinate
-    for k in range(d):
-        D = np.zeros((len(rows), len(rows)))
-        for e, column in place.items():
+    columns: list[FloatArray] = []
+    places: list[dict[tuple[int, ...], int]] = []
+    for order in range(4):
+        by = list(combinations_with_replacement(range(d), order))
+        places.append({one: k for k, one in enumerate(by)})
+        made = np.stack([_derivative(place, values, one) for one in by], axis=-1)
+        columns.append(made.reshape(len(rows), -1))
+    second = [[places[2][min(i, j), max(i, j)] for j in range(d)] for i in range(d)]
+    third = [[places[3][tuple(sorted((i, *one)))] for one in places[2]] for i in range(d)]
+    exponents = np.array(rows, dtype=np.int64).reshape(len(rows), d)
+    return _Group(index, muscles, exponents, tuple(columns), np.array(second), np.array(third))
+
+
+def _derivative(place: dict[tuple[int, ...], int], values: FloatArray, by: tuple[int, ...]) -> FloatArray:
+    """Coefficients (terms, functions) of a derivative by these coordinates, from those of functions."""
+    for k in by:
+        slopes = np.zeros_like(values)
+        for e, row in place.items():
             if e[k]:
-                D[place[(*e[:k], e[k] - 1, *e[k + 1 :])], column] = e[k]
-        slopes.append(D)
-    columns = [values]
-    for _ in range(3):
-        last = columns[-1]
-        ahead = np.stack([D @ last for D in slopes], axis=-1)  # the new derivative is the last axis
-        columns.append(ahead.reshape(len(rows), -1))
-    return _Group(index, muscles, np.array(rows, dtype=np.int64).reshape(len(rows), d), tuple(columns))
+                slopes[place[(*e[:k], e[k] - 1, *e[k + 1 :])]] = e[k] * values[row]
+        values = slopes
+    return values
 
 
 # --- exact paths ------------------------------------------------------------------------------------------------------
@@ -202,6 +219,7 @@ class ExactPaths:
         self.own = np.full((len(lists), max(map(len, lists), default=0)), -1, dtype=np.int64)
         for k, one in enumerate(lists):
             self.own[k, : len(one)] = one
+        self._used = np.unique(self.own[self.own >= 0])
         self._muscle = np.arange(len(lists))[:, None]
 
     def at(self, z: FloatArray, q: FloatArray, bends: bool) -> PathState:
@@ -213,16 +231,17 @@ class ExactPaths:
     def third(self, z: FloatArray, q: FloatArray, along: FloatArray, bends: FloatArray) -> FloatArray:
         """By differences of exact derivatives of moment arms."""
         found = np.zeros(bends.shape)
-        for k in range(self.own.shape[1]):
-            for which in np.unique(self.own[:, k]):
-                if which < 0:
-                    continue
-                moved = z.copy()
-                moved[:, which] += _STEP
-                muscles = np.flatnonzero(self.own[:, k] == which)
-                ahead = self._bends(self.embedding.coordinates(moved))[:, muscles]
-                slope = (ahead - bends[:, muscles]) / _STEP
-                found[:, muscles, k] = np.einsum("nmi,nmij->nmj", along[:, muscles], slope)
+        nodes, n = z.shape
+        at_once = max(1, _NUMBERS // (nodes * len(self.own) * n * n))
+        for start in range(0, len(self._used), at_once):
+            used = self._used[start : start + at_once]
+            moved = np.repeat(z[None], len(used), axis=0)
+            moved[np.arange(len(used)), :, used] += _STEP
+            ahead = self._bends(self.embedding.coordinates(moved.reshape(-1, n)))
+            for which, there in zip(used, ahead.reshape(len(used), *bends.shape), strict=True):
+                muscles, k = np.nonzero(self.own == which)
+                slope = (there[:, muscles] - bends[:, muscles]) / _STEP
+                found[:, muscles, k] = (along[:, muscles, None] @ slope)[:, :, 0]
         return 0.5 * (found + np.swapaxes(found, 2, 3))
 
     def _bends(self, q: FloatArray) -> FloatArray:
