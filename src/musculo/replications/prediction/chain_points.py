@@ -11,7 +11,7 @@ The second derivatives of v are those of p along the motion: dw_j/dt = omega_j x
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -25,16 +25,15 @@ Point = tuple[str, ArrayLike]
 """A body and a point of it, in its frame [m]."""
 
 
-class PointMotion(NamedTuple):
-    """A point at all nodes; the speeds that move it are those of `path`, from root to tip."""
+class PointMotions(NamedTuple):
+    """Points at all nodes, and the axes of the speeds that move each, from root to tip; zeros fill short chains."""
 
-    path: IntArray  # (chain,)
-    p: FloatArray  # (nodes, 3)
-    v: FloatArray  # (nodes, 3)
-    J: FloatArray  # (nodes, chain, 3) dp/dq = dv/du
-    by_q: FloatArray  # (nodes, chain, 3) dv/dq
-    w: FloatArray  # (nodes, chain, 3) axes
-    turning: FloatArray  # (nodes, chain, 3) dw/dt
+    p: FloatArray  # (nodes, points, 3)
+    v: FloatArray  # (nodes, points, 3)
+    J: FloatArray  # (nodes, points, chain, 3) dp/dq = dv/du
+    by_q: FloatArray  # (nodes, points, chain, 3) dv/dq
+    w: FloatArray  # (nodes, points, chain, 3) axes
+    turning: FloatArray  # (nodes, points, chain, 3) dw/dt
 
 
 def cross(a: FloatArray, b: FloatArray) -> FloatArray:
@@ -56,49 +55,58 @@ def speeds_above(model: Model, body: str) -> IntArray:
     return np.array([k for k in c.tree.u_rows if moved[k]], dtype=np.int64)
 
 
-def point_motions(model: Model, points: Mapping[str, Point], q: FloatArray, u: FloatArray) -> dict[str, PointMotion]:
-    """Every point at all nodes.
+class ChainPoints:
+    """Points of a tree, all at once.
 
     Args:
         model: every speed is the rate of a coordinate that turns about, or moves along, an axis of its own.
-        points: by name.
-        q, u: (nodes, n).
+        points: bodies and places in their frames [m].
     """
-    at = kinematics(model, q, threads=1)
-    twists = at.twists()
-    found = {}
-    for name, (body, place) in points.items():
-        path = speeds_above(model, body)
-        p = at.position(body, place)
-        w = twists[:, path, 0]
-        J = twists[:, path, 1] + cross(w, p[:, None])
-        rates = u[:, path, None]
-        omega, parts = np.cumsum(w * rates, axis=1), np.cumsum(J * rates, axis=1)
-        v = parts[:, -1]
-        by_q = cross(omega, J) + cross(w, v[:, None] - parts)
-        found[name] = PointMotion(path, p, v, J, by_q, w, cross(omega, w))
-    return found
 
+    def __init__(self, model: Model, points: Sequence[Point]) -> None:
+        from scipy import sparse
 
-def add_curvature(
-    by_qq: FloatArray, by_qu: FloatArray, point: PointMotion, of_p: FloatArray | None, of_v: FloatArray | None
-) -> None:
-    """Add the second derivatives of of_p . p + of_v . v, factors (nodes, 3), to (nodes, n, n) by q q and by q u."""
-    path = point.path
-    some = np.ix_(np.arange(len(point.p)), path, path)
-    if of_p is not None:
-        by_qq[some] += _mirrored(cross(of_p[:, None], point.w) @ np.swapaxes(point.J, 1, 2))
-    if of_v is not None:
-        left, J = cross(of_v[:, None], point.w), np.swapaxes(point.J, 1, 2)
-        by_qu[some] += _mirrored(left @ J)
-        turned = cross(of_v[:, None], point.turning)
-        by_qq[some] += _mirrored(turned @ J + left @ np.swapaxes(point.by_q, 1, 2))
+        self.model, self.points = model, tuple(points)
+        chains = [speeds_above(model, body) for body, _ in self.points]
+        width = max(map(len, chains))
+        self.count = n = len(model.speed_names)
+        self.path = np.full((len(chains), width), n, dtype=np.int64)  # n where a chain is over
+        for row, chain in zip(self.path, chains, strict=True):
+            row[: len(chain)] = chain
+        self._upper = np.triu(np.ones((width, width)))
+        first, second = np.broadcast_arrays(self.path[:, :, None], self.path[:, None])
+        own = np.flatnonzero((first < n) & (second < n))
+        place = first.ravel()[own] * n + second.ravel()[own]
+        self._into_matrix: Any = sparse.csr_matrix((np.ones(len(own)), (place, own)), shape=(n * n, first.size))
 
+    def at(self, q: FloatArray, u: FloatArray) -> PointMotions:
+        """All points in positions and at speeds (nodes, n)."""
+        at = kinematics(self.model, q, threads=1)
+        none = np.zeros((len(q), 1))
+        twists = np.concatenate([at.twists(), none[:, :, None, None] + np.zeros((2, 3))], axis=1)[:, self.path]
+        rates = np.concatenate([u, none], axis=1)[:, self.path, None]
+        p = np.stack([at.position(body, place) for body, place in self.points], axis=1)
+        there = (self.path < self.count)[:, :, None]
+        w = twists[:, :, :, 0]
+        J = there * (twists[:, :, :, 1] + cross(w, p[:, :, None]))
+        omega, parts = np.cumsum(w * rates, axis=2), np.cumsum(J * rates, axis=2)
+        v = parts[:, :, -1]
+        by_q = there * (cross(omega, J) + cross(w, v[:, :, None] - parts))
+        return PointMotions(p, v, J, by_q, w, cross(omega, w))
 
-def _mirrored(upper: FloatArray) -> FloatArray:
-    """Of pairs j inboard of k (or equal), the symmetric matrix."""
-    kept = np.triu(upper)
-    return kept + np.swapaxes(np.triu(upper, 1), 1, 2)
+    def curvature(self, at: PointMotions, of_p: FloatArray, of_v: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """(nodes, n, n) second derivatives by q q and by q u of the sum of of_p . p + of_v . v, (nodes, points, 3)."""
+        left, J = cross(of_v[:, :, None], at.w), np.swapaxes(at.J, 2, 3)
+        bent = (cross(of_p[:, :, None], at.w) + cross(of_v[:, :, None], at.turning)) @ J
+        return self._summed(bent + left @ np.swapaxes(at.by_q, 2, 3)), self._summed(left @ J)
+
+    def _summed(self, blocks: FloatArray) -> FloatArray:
+        """(nodes, n, n) sums of blocks (nodes, points, chain, chain) of pairs j inboard of k, or equal; symmetric."""
+        nodes, n = len(blocks), self.count
+        upper = (self._into_matrix @ (blocks * self._upper).reshape(nodes, -1).T).T.reshape(nodes, n, n)
+        found = upper + np.swapaxes(upper, 1, 2)
+        np.einsum("nii->ni", found)[:] *= 0.5
+        return np.asarray(found)
 
 
 class ActiveMotion:
@@ -134,7 +142,7 @@ class WalkingPoints:
     Source: [Barman2020], eq. 5.4, 5.6, 5.7, 5.10.
 
     Args:
-        model: as `point_motions` has it.
+        model: as `ChainPoints` has it.
         active: the coordinates that move.
         contacts: points by name.
         limbs: by name of the output: start and end of one limb, start and end of another.
@@ -151,10 +159,12 @@ class WalkingPoints:
     ) -> None:
         self.motion = ActiveMotion(model, active)
         self.contacts, self.limbs, self.distances = tuple(contacts), tuple(limbs), tuple(distances)
-        self._points: dict[str, Point] = dict(contacts)
+        named: dict[str, Point] = dict(contacts)
         for group in (limbs, distances):
             for name, points in group.items():
-                self._points |= {f"{name}/{k}": point for k, point in enumerate(points)}
+                named |= {f"{name}/{k}": point for k, point in enumerate(points)}
+        self._chains = ChainPoints(model, tuple(named.values()))
+        self._last: tuple[FloatArray, PointMotions] | None = None
         self.inputs = self.motion.inputs(1)
         ends = ("x", "y", "z", "vx", "vy", "vz")
         self.outputs = (*(f"{name}/{end}" for name in contacts for end in ends), *limbs, *distances)
@@ -163,7 +173,7 @@ class WalkingPoints:
         place = {int(column): k for k, column in enumerate(self.motion.columns)}
 
         def moving(*names: str) -> IntArray:
-            above = {k for name in names for k in speeds_above(model, self._points[name][0]).tolist()}
+            above = {k for name in names for k in speeds_above(model, named[name][0]).tolist()}
             return np.array(sorted(place[k] for k in above if k in place), dtype=np.int64)
 
         for k, name in enumerate(contacts):
@@ -172,7 +182,7 @@ class WalkingPoints:
                 rows += [np.full(len(at), 6 * k + axis), np.full(2 * len(at), 6 * k + 3 + axis)]
                 columns += [at, at, n + at]
         for k, name in enumerate((*limbs, *distances)):
-            at = moving(*(one for one in self._points if one.startswith(f"{name}/")))
+            at = moving(*(one for one in named if one.startswith(f"{name}/")))
             rows.append(np.full(len(at), 6 * len(contacts) + k))
             columns.append(at)
         self.pattern: tuple[IntArray, IntArray] = (np.concatenate(rows), np.concatenate(columns))
@@ -190,79 +200,93 @@ class WalkingPoints:
     def slopes(self, variables: FloatArray) -> tuple[FloatArray, FloatArray]:
         """(nodes, outputs) and (nodes, entries)."""
         at, N, n = self._at(variables), len(variables), self.motion.width
-        full = np.zeros((N, len(self.outputs), 2 * n))
-        for k, name in enumerate(self.contacts):
-            one, first = at[name], 6 * k
-            J = np.swapaxes(one.J, 1, 2)
-            full[:, first : first + 3, one.path] = J
-            full[:, first + 3 : first + 6, n + one.path] = J
-            full[:, first + 3 : first + 6, one.path] = np.swapaxes(one.by_q, 1, 2)
-        first = 6 * len(self.contacts)
-        for k, name in enumerate(self.limbs):
-            (a, b), (by_a, by_b) = self._reaches(at, name), self._reach_slopes(at, name)
-            full[:, first + k, :n] = by_a * b[:, None] + by_b * a[:, None]
-        first += len(self.limbs)
-        for k, name in enumerate(self.distances):
-            _, along, _, J = self._apart(at, name)
-            full[:, first + k, :n] = np.einsum("nja,na->nj", J, along)
-        columns = np.concatenate([self.motion.columns, n + self.motion.columns])
-        return self._values(at), full[:, :, columns][:, self.pattern[0], self.pattern[1]]
+        contacts, first = len(self.contacts), 6 * len(self.contacts)
+        full = np.zeros((N, len(self.outputs), 2, n + 1))  # by q and by u; the last of each is of short chains
+        of_points = full[:, :first].reshape(N, contacts, 6, 2, n + 1)
+        k, path = np.arange(contacts)[:, None], self._chains.path[:contacts]
+        # what is indexed comes first: (contacts, chain, nodes, 3)
+        J, by_q = (np.moveaxis(one[:, :contacts], 0, 2) for one in (at.J, at.by_q))
+        of_points[:, k, :3, 0, path] = of_points[:, k, 3:, 1, path] = J
+        of_points[:, k, 3:, 0, path] = by_q
+        between = self._between(at)
+        pairs = len(self.limbs)
+        full[:, first : first + pairs, 0, :n] = between.by_reach[0] * between.reach[1][..., None]
+        full[:, first : first + pairs, 0, :n] += between.by_reach[1] * between.reach[0][..., None]
+        full[:, first + pairs :, 0, :n] = between.by_distance
+        row, column = self.pattern
+        of, which = np.divmod(column, len(self.motion.active))
+        return self._values(at), full[:, row, of, self.motion.columns[which]]
 
     def curvatures(self, variables: FloatArray, multipliers: FloatArray) -> FloatArray:
         """(nodes, entries) of the sum over outputs of multipliers times second derivatives."""
-        at, N, n = self._at(variables), len(variables), self.motion.width
-        qq, qu = np.zeros((N, n, n)), np.zeros((N, n, n))
-        for k, name in enumerate(self.contacts):
-            of = multipliers[:, 6 * k : 6 * k + 6]
-            if of.any():
-                add_curvature(qq, qu, at[name], of[:, :3], of[:, 3:])
-        first = 6 * len(self.contacts)
-        forward = np.array([1.0, 0.0, 0.0])
-        for k, name in enumerate(self.limbs):
-            of = multipliers[:, first + k]
-            (a, b), (by_a, by_b) = self._reaches(at, name), self._reach_slopes(at, name)
-            outer = (of[:, None] * by_a)[:, :, None] * by_b[:, None]
-            qq += outer + np.swapaxes(outer, 1, 2)
-            for p, factor in zip(range(4), (-b, b, -a, a), strict=True):
-                add_curvature(qq, qu, at[f"{name}/{p}"], (of * factor)[:, None] * forward, None)
-        first += len(self.limbs)
-        for k, name in enumerate(self.distances):
-            of = multipliers[:, first + k]
-            length, along, _, J = self._apart(at, name)
-            slope = np.einsum("nja,na->nj", J, along)
-            qq += (of / length)[:, None, None] * (J @ np.swapaxes(J, 1, 2) - slope[:, :, None] * slope[:, None])
-            pull = of[:, None] * along
-            add_curvature(qq, qu, at[f"{name}/0"], -pull, None)
-            add_curvature(qq, qu, at[f"{name}/1"], pull, None)
+        at, N = self._at(variables), len(variables)
+        contacts, pairs = len(self.contacts), len(self.limbs)
+        of_contacts, of_limbs, of_distances = np.split(multipliers, [6 * contacts, 6 * contacts + pairs], axis=1)
+        of = of_contacts.reshape(N, contacts, 2, 3)
+        between = self._between(at)
+        of_p, of_v = np.zeros((2, *at.p.shape))
+        of_p[:, :contacts], of_v[:, :contacts] = of[:, :, 0], of[:, :, 1]
+        (a, b), (by_a, by_b) = between.reach, between.by_reach
+        ends = of_limbs[:, :, None] * np.stack([-b, b, -a, a], axis=2)
+        of_p[:, contacts : contacts + 4 * pairs, 0] = ends.reshape(N, -1)
+        pull = of_distances[:, :, None] * between.along
+        of_p[:, contacts + 4 * pairs :] = np.stack([-pull, pull], axis=2).reshape(N, -1, 3)
+        qq, qu = self._chains.curvature(at, of_p, of_v)
+        outer = np.swapaxes(of_limbs[:, :, None] * by_a, 1, 2) @ by_b
+        qq += outer + np.swapaxes(outer, 1, 2)
+        J, slope = between.J, between.by_distance
+        stiff = of_distances / between.distance
+        flat = np.moveaxis(J, 3, 2).reshape(N, -1, J.shape[2])  # (nodes, 3 pairs, n)
+        qq += np.swapaxes(flat * np.repeat(stiff, 3, axis=1)[:, :, None], 1, 2) @ flat
+        qq -= np.swapaxes(slope * stiff[:, :, None], 1, 2) @ slope
         some = np.ix_(np.arange(N), self.motion.columns, self.motion.columns)
-        qq, qu, n = qq[some], qu[some], len(self.motion.active)
-        low = np.tril_indices(n)
+        qq, qu = qq[some], qu[some]
+        low = np.tril_indices(len(self.motion.active))
         return np.hstack([qq[:, low[0], low[1]], qu.reshape(N, -1)])
 
-    def _at(self, variables: FloatArray) -> dict[str, PointMotion]:
-        return point_motions(self.motion.model, self._points, *self.motion.motion(variables, 1))
+    def _at(self, variables: FloatArray) -> PointMotions:
+        """Computed once for values, slopes and curvatures of the same variables."""
+        if self._last is None or not np.array_equal(self._last[0], variables):
+            self._last = variables.copy(), self._chains.at(*self.motion.motion(variables, 1))
+        return self._last[1]
 
-    def _values(self, at: Mapping[str, PointMotion]) -> FloatArray:
-        found = [part for name in self.contacts for part in (at[name].p, at[name].v)]
-        products = [np.prod(self._reaches(at, name), axis=0) for name in self.limbs]
-        lengths = [self._apart(at, name)[0] for name in self.distances]
-        return np.hstack([*found, *(one[:, None] for one in (*products, *lengths))])
+    def _values(self, at: PointMotions) -> FloatArray:
+        contacts = np.stack([at.p, at.v], axis=2)[:, : len(self.contacts)].reshape(len(at.p), -1)
+        between = self._between(at, slopes=False)
+        return np.hstack([contacts, between.reach[0] * between.reach[1], between.distance])
 
-    def _reaches(self, at: Mapping[str, PointMotion], name: str) -> tuple[FloatArray, FloatArray]:
-        x = [at[f"{name}/{k}"].p[:, 0] for k in range(4)]
-        return x[1] - x[0], x[3] - x[2]
+    def _between(self, at: PointMotions, slopes: bool = True) -> _Between:
+        """Of limbs and distances."""
+        N, contacts, pairs, n = len(at.p), len(self.contacts), len(self.limbs), self.motion.width
+        p = at.p[:, contacts:]
+        x = p[:, : 4 * pairs, 0].reshape(N, pairs, 4)
+        ends = p[:, 4 * pairs :].reshape(N, len(self.distances), 2, 3)
+        r = ends[:, :, 1] - ends[:, :, 0]
+        distance = np.sqrt((r * r).sum(axis=2))
+        along = r / distance[:, :, None]
+        full = np.zeros((N if slopes else 0, p.shape[1], n + 1, 3))
+        if slopes:
+            full[:, np.arange(p.shape[1])[:, None], self._chains.path[contacts:]] = at.J[:, contacts:]
+        full = full[:, :, :n]
+        by_x = full[:, : 4 * pairs, :, 0].reshape(len(full), pairs, 4, n)
+        of_ends = full[:, 4 * pairs :].reshape(len(full), len(self.distances), 2, n, 3)
+        J = of_ends[:, :, 1] - of_ends[:, :, 0]
+        return _Between(
+            (x[:, :, 1] - x[:, :, 0], x[:, :, 3] - x[:, :, 2]),
+            (by_x[:, :, 1] - by_x[:, :, 0], by_x[:, :, 3] - by_x[:, :, 2]),
+            distance,
+            along,
+            J,
+            np.einsum("npja,npa->npj", J, along[: len(J)]),
+        )
 
-    def _reach_slopes(self, at: Mapping[str, PointMotion], name: str) -> tuple[FloatArray, FloatArray]:
-        x = [self._full(at[f"{name}/{k}"])[:, :, 0] for k in range(4)]
-        return x[1] - x[0], x[3] - x[2]
 
-    def _apart(self, at: Mapping[str, PointMotion], name: str) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
-        a, b = at[f"{name}/0"], at[f"{name}/1"]
-        r = b.p - a.p
-        length = np.sqrt((r * r).sum(axis=1))
-        return length, r / length[:, None], r, self._full(b) - self._full(a)
+class _Between(NamedTuple):
+    """What is between points, with slopes by all coordinates."""
 
-    def _full(self, point: PointMotion) -> FloatArray:
-        found = np.zeros((len(point.p), self.motion.width, 3))
-        found[:, point.path] = point.J
-        return found
+    reach: tuple[FloatArray, FloatArray]  # (nodes, pairs) of both limbs of a pair
+    by_reach: tuple[FloatArray, FloatArray]  # (nodes, pairs, n)
+    distance: FloatArray  # (nodes, distances)
+    along: FloatArray  # (nodes, distances, 3) unit vectors
+    J: FloatArray  # (nodes, distances, n, 3) how ends move apart
+    by_distance: FloatArray  # (nodes, distances, n)

@@ -200,14 +200,19 @@ class TwoStep:
         powers = {body: np.einsum("nks,nk->ns", S[:, path], mu[:, path]) for body, path in self._paths.items()}
 
         def by_wrench(W: FloatArray) -> FloatArray:
-            """psi_W without the root's part."""
-            at = _point_of(W)
-            feet, leading, across = self.shared(at, time)
-            found = kappa[:, 3, None] * at.by_free + np.einsum("nc,nck->nk", kappa[:, 4:6], at.by_point)
-            found[:, 3:] += kappa[:, :3]
-            found += kappa[:, 6, None] * leading[1] + kappa[:, 7, None] * across[1]
+            """psi_W without the root's part, at wrenches (several nodes, 6)."""
+            several = len(W) // nodes
+
+            def every(values: FloatArray) -> FloatArray:
+                return values if several == 1 else np.tile(values, (several, *[1] * (values.ndim - 1)))
+
+            at, pulls = _point_of(W), every(kappa)
+            feet, leading, across = self.shared(at, every(time))
+            found = pulls[:, 3, None] * at.by_free + np.einsum("nc,nck->nk", pulls[:, 4:6], at.by_point)
+            found[:, 3:] += pulls[:, :3]
+            found += pulls[:, 6, None] * leading[1] + pulls[:, 7, None] * across[1]
             for one in feet:
-                found -= np.einsum("ns,nsk->nk", powers[one.body], one.slopes)
+                found -= np.einsum("ns,nsk->nk", every(powers[one.body]), one.slopes)
             return found
 
         sigma: FloatArray = np.asarray(
@@ -233,14 +238,10 @@ class TwoStep:
         mixed = Q @ W_v
         H[:, :n] += mixed
         H[:, :, :n] += np.swapaxes(mixed, 1, 2)
-        steps = _WRENCH_STEP * self.weight
-        bend = np.stack(
-            [
-                (by_wrench(whole.wrench + one) - by_wrench(whole.wrench - one)) / (2.0 * steps)
-                for one in steps * np.eye(6)
-            ],
-            axis=2,
-        )
+        step = _WRENCH_STEP * self.weight
+        around = whole.wrench + step * np.concatenate([np.eye(6), -np.eye(6)])[:, None]
+        ahead, behind = by_wrench(around.reshape(-1, 6)).reshape(2, 6, nodes, 6)
+        bend = np.moveaxis((ahead - behind) / (2.0 * step), 0, 2)
         H += np.swapaxes(W_v, 1, 2) @ (0.5 * (bend + np.swapaxes(bend, 1, 2))) @ W_v
         columns = np.concatenate([k * n + self.motion.columns for k in range(3)])
         low = self.curvature_pattern

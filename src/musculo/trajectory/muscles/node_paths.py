@@ -169,7 +169,9 @@ class PolynomialPaths:
         for g in self.groups:
             M, m, d = g.monomials(z), len(g.muscles), len(g.coordinates)
             every = (M @ g.columns[3]).reshape(n, m, -1)
-            total = sum(along[:, g.muscles, i, None] * every[:, :, g.third[i]] for i in range(d))
+            total = np.zeros((n, m, g.third.shape[1]))
+            for i in range(d):
+                total += along[:, g.muscles, i, None] * every[:, :, g.third[i]]
             found[:, g.muscles, :d, :d] = -total[:, :, g.second]
         return found
 
