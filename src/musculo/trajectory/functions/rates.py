@@ -19,6 +19,8 @@ _SAMPLES = 3
 FEW = 12
 # Of differences of slopes: their error is of the order of its square, and of rounding over it.
 _STEP = 1e-5
+# Slopes that are computed at a time: they stay near the processor.
+_NUMBERS = 1_000_000
 
 
 class Motion(NamedTuple):
@@ -104,16 +106,20 @@ class CurvedByDifferences(ABC):
         """(nodes, entries) of the sum over outputs of multipliers (nodes, outputs) times d2y/dv2."""
         assert self.curvature_pattern is not None
         rows, columns = self.curvature_pattern
-        found = np.zeros((len(variables), len(rows)))
-        for k in range(self._moved):
-            both = np.stack([variables, variables])
-            step = _STEP * np.maximum(1.0, np.abs(variables[:, k]))
-            both[0, :, k] += step
-            both[1, :, k] -= step
-            slopes = self._all_slopes(both.reshape(-1, variables.shape[1]))
-            change = slopes[: len(step)] - slopes[len(step) :]
+        nodes, inputs = variables.shape
+        found = np.zeros((nodes, len(rows)))
+        steps = _STEP * np.maximum(1.0, np.abs(variables[:, : self._moved].T))
+        at_once = max(1, _NUMBERS // (2 * nodes * inputs * multipliers.shape[1] + 1))
+        for first in range(0, self._moved, at_once):
+            step = steps[first : first + at_once]
+            count = len(step)
+            moved = np.arange(count)
+            both = np.tile(variables, (2, count, 1, 1))
+            both[0, moved, :, first + moved] += step
+            both[1, moved, :, first + moved] -= step
+            slopes = self._all_slopes(both.reshape(-1, inputs)).reshape(2, count, nodes, -1, inputs)
+            change = np.einsum("no,knov->knv", multipliers, slopes[0] - slopes[1]) / (2.0 * step[:, :, None])
             # the smaller index is of what is moved wherever a second derivative is not zero
-            mine = columns == k
-            by = np.einsum("no,nov->nv", multipliers, change[:, :, rows[mine]])
-            found[:, mine] = by / (2.0 * step[:, None])
+            mine = np.flatnonzero((columns >= first) & (columns < first + count))
+            found[:, mine] = change[columns[mine] - first, :, rows[mine]].T
         return found
