@@ -21,6 +21,7 @@ from musculo.model.body import GROUND, Vec3
 from musculo.model.model import Model
 from musculo.results.notebook_figures import series_html
 from musculo.results.table import Table
+from musculo.spatial.cross_product import cross
 from musculo.spatial.pose import Pose
 
 _ORIGIN: Vec3 = (0.0, 0.0, 0.0)
@@ -137,7 +138,7 @@ class Kinematics:
         """(frames, 3) velocity of a point fixed to a frame [m/s]."""
         self._need(1)
         node, r = self._arm(frame, point)
-        return self._shape(self._motion[:, node, 2] + np.cross(self._motion[:, node, 1], r))
+        return self._shape(self._motion[:, node, 2] + cross(self._motion[:, node, 1], r))
 
     def angular_acceleration(self, frame: str) -> FloatArray:
         """(frames, 3) [rad/s^2]."""
@@ -149,9 +150,7 @@ class Kinematics:
         self._need(2)
         node, r = self._arm(frame, point)
         w = self._motion[:, node, 1]
-        return self._shape(
-            self._motion[:, node, 4] + np.cross(self._motion[:, node, 3], r) + np.cross(w, np.cross(w, r))
-        )
+        return self._shape(self._motion[:, node, 4] + cross(self._motion[:, node, 3], r) + cross(w, cross(w, r)))
 
     def markers(self, names: str | Sequence[str] | None = None) -> FloatArray:
         """(frames, markers, 3) positions, all markers in file order or those named [m]."""
@@ -174,7 +173,7 @@ class Kinematics:
         """(frames, 3, n_u): velocity of a point of a frame = J u, per speed of the tree."""
         node, r = self._arm(frame, point)
         x = self._motion[:, node, 0] + r
-        J = self._twists[:, :, 1] + np.cross(self._twists[:, :, 0], x[:, None])
+        J = self._twists[:, :, 1] + cross(self._twists[:, :, 0], x[:, None])
         return self._shape(np.swapaxes(J * self.compiled.moved_by[node][:, None], 1, 2))
 
     @property

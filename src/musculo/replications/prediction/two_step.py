@@ -31,7 +31,8 @@ from musculo.dynamics.inverse import inverse_dynamics
 from musculo.dynamics.poses import kinematics
 from musculo.errors import unwarned
 from musculo.model.model import Model
-from musculo.replications.prediction.chain_points import ActiveMotion, cross, speeds_above
+from musculo.replications.prediction.chain_points import ActiveMotion, speeds_above
+from musculo.spatial.cross_product import cross
 
 _ROOT = 6
 # Nodes this close to the end of a phase belong to both [s].

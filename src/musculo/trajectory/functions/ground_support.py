@@ -11,6 +11,7 @@ from musculo.dynamics.derivatives.reaction_derivatives import joint_reaction_der
 from musculo.errors import InvalidInput
 from musculo.model.body import GROUND
 from musculo.model.model import Model
+from musculo.spatial.cross_product import cross
 from musculo.trajectory.functions.rates import CurvedByDifferences, RateModel
 
 
@@ -81,9 +82,9 @@ class GroundReaction(CurvedByDifferences):
             arm = placed(getattr(self.model.joint(name), side)).p - np.array([0.0, self.level, 0.0])
             # the load is that on ground
             F -= found.force[:, k]
-            M -= found.moment[:, k] + np.cross(arm, found.force[:, k])
+            M -= found.moment[:, k] + cross(arm, found.force[:, k])
             by_F -= slopes[:, k, :3]
-            by_M -= slopes[:, k, 3:] + np.cross(arm, slopes[:, k, :3], axisb=1, axisc=1)
+            by_M -= slopes[:, k, 3:] + np.swapaxes(cross(arm, np.swapaxes(slopes[:, k, :3], 1, 2)), 1, 2)
         return F, M, by_F, by_M
 
 
