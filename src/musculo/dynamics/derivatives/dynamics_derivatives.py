@@ -332,7 +332,8 @@ def pulled_back(
     """Derivatives of J^T tau by z, zu and zudot from those of the tree by q, u and udot."""
     by_q, by_u, mass = tree
     back = np.swapaxes(s.J, 1, 2)
-    by_z = back @ (by_q @ s.G + by_u @ s.speed_by_z + mass @ s.accel_by_z) + np.einsum("fusz,fu->fsz", s.dJ, tau)
+    by_z = back @ (by_q @ s.G + by_u @ s.speed_by_z + mass @ s.accel_by_z)
+    by_z += np.einsum("fusz,fu->fsz", s.dJ, tau[:, s.rows])
     by_zu = back @ (by_u @ s.J + mass @ s.accel_by_zu)
     return by_z, by_zu, back @ mass @ s.J
 

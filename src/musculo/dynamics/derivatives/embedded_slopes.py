@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from musculo.arrays import FloatArray
+from musculo.arrays import FloatArray, IntArray
 from musculo.embedding.embedding import Embedding
 from musculo.embedding.slopes import embedding_slopes
 from musculo.embedding.speeds import speed_map
@@ -20,7 +20,8 @@ class EmbeddedSlopes(NamedTuple):
 
     J: FloatArray  # (frames, n_u, n_zu)
     G: FloatArray  # (frames, n, n_z) dq/dz
-    dJ: FloatArray  # (frames, n_u, n_zu, n_z)
+    rows: IntArray  # (bent,) speeds of the tree whose rows of J change with z
+    dJ: FloatArray  # (frames, bent, n_zu, n_z) dJ/dz, of these rows
     speed_by_z: FloatArray  # (frames, n_u, n_z) d(J zu + c)/dz
     accel_by_z: FloatArray  # (frames, n_u, n_z) d(J zudot + b)/dz
     accel_by_zu: FloatArray  # (frames, n_u, n_zu) db/dzu
@@ -35,11 +36,12 @@ def embedded_slopes(e: Embedding, Q: FloatArray, U: FloatArray, A: FloatArray, t
     z, zu = e.independent(Q), e.independent_speeds(Q, U)
     e.check(Q, time)
     zudot = _independent_accelerations(e, Q, U, A, zu, time)
-    G, dJ = embedding_slopes(e, Q, time)
+    G, rows, dJ = embedding_slopes(e, Q, time)
     J, _, _ = speed_map(e, Q, zu, time)
     frames, n_z, n_zu, n_u = len(Q), z.shape[1], zu.shape[1], U.shape[1]
-    speed_by_z = np.einsum("fusz,fs->fuz", dJ, zu)
-    accel_by_z = np.einsum("fusz,fs->fuz", dJ, zudot)
+    speed_by_z, accel_by_z = np.zeros((2, frames, n_u, n_z))
+    speed_by_z[:, rows] = np.einsum("fusz,fs->fuz", dJ, zu)
+    accel_by_z[:, rows] = np.einsum("fusz,fs->fuz", dJ, zudot)
     accel_by_zu = np.zeros((frames, n_u, n_zu))
     coordinates, speeds = _curved(e)
     for k in coordinates:
@@ -50,8 +52,7 @@ def embedded_slopes(e: Embedding, Q: FloatArray, U: FloatArray, A: FloatArray, t
         step = np.zeros(n_zu, dtype=complex)
         step[k] = 1j * _STEP
         accel_by_zu[:, :, k] = speed_map(e, Q + 0j, zu + step, time)[2].imag / _STEP
-    assert G.shape[2] == n_z
-    return EmbeddedSlopes(J, G, dJ, speed_by_z, accel_by_z, accel_by_zu)
+    return EmbeddedSlopes(J, G, rows, dJ, speed_by_z, accel_by_z, accel_by_zu)
 
 
 def _independent_accelerations(

@@ -82,7 +82,7 @@ class MomentArmDerivatives:
         )
         if not e.rules:
             return self.derivative
-        G, dJ = embedding_slopes(e, self._q)
+        G, rows, dJ = embedding_slopes(e, self._q)
         J = e.jacobian(self._q)
         own = [self.model.coordinate_index(name) for name in e.coordinate_names]
         others = [self.model.coordinate_index(rule.dependent) for rule in e.rules]
@@ -90,7 +90,7 @@ class MomentArmDerivatives:
         if others:
             along += self.derivative[..., others] @ G[..., None, others, :]
         along = np.swapaxes(J, -1, -2)[..., None, :, :] @ along
-        bend = self.moment_arm @ dJ.reshape(*dJ.shape[:-2], -1)
+        bend = self.moment_arm[..., rows] @ dJ.reshape(*dJ.shape[:-2], -1)
         return along + bend.reshape(along.shape)
 
     def index(self, name: str) -> int:
