@@ -12,6 +12,7 @@ from musculo.model import ContactGeometry
 from musculo.model.force import Force
 from musculo.replications.moco import predicted_step
 from musculo.trajectory import MuscleDriven, Trapezoidal, ground_forces, predict_step, softer_contacts, track_step
+from support.ground_spheres import with_spheres
 from support.recorded_data import DATA, NO_DATA
 
 STEP = 1e-6
@@ -23,33 +24,6 @@ CURVATURE = 1e-2
 ROUNDING = 1e-11
 
 PLANAR = DATA / "gait10dof18musc" / "moco_track"
-
-
-def with_spheres(model, places, floor=0.0, stiffness=3e6):
-    """The model with spheres of 3 cm: body and place by name."""
-    law = {
-        "stiffness": stiffness,
-        "dissipation": 2.0,
-        "static_friction": 0.8,
-        "dynamic_friction": 0.7,
-        "viscous_friction": 0.5,
-        "transition_velocity": 0.2,
-    }
-    shapes = [
-        ContactGeometry(
-            "floor", "ContactHalfSpace", "ground", location=(0.0, floor, 0.0), orientation=(0.0, 0.0, -np.pi / 2)
-        )
-    ]
-    forces = []
-    for name, (body, place) in places.items():
-        shapes.append(ContactGeometry(name, "ContactSphere", body, location=place, dimensions=(0.03,)))
-        sockets = {
-            "socket_sphere": f"/contactgeometryset/{name}",
-            "socket_half_space": "/contactgeometryset/floor",
-        }
-        stated = {key: repr(value) for key, value in law.items()} | sockets
-        forces.append(Force(f"under_{name}", "SmoothSphereHalfSpaceForce", properties=tuple(stated.items())))
-    return model.replace(contact_geometries=tuple(shapes), forces=(*model.forces, *forces))
 
 
 @pytest.fixture(scope="module")

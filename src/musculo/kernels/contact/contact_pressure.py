@@ -1,8 +1,8 @@
 """Contacts: what two shapes that touch do to each other at one state.
 
 `motion` (MOTION_ROWS nodes, lanes) is what `kinematics` writes. A wrench is a moment about ground's origin and a force,
-in ground, on the second shape; the first feels the opposite. States are real numbers here: contacts begin and end, and
-no derivative is taken through them.
+in ground, on the second shape; the first feels the opposite. States are real numbers here, as contacts begin and end;
+only the smooth law, which has slopes (`smooth_contact_slopes`), takes all that a lane may hold.
 """
 
 from __future__ import annotations
@@ -14,8 +14,13 @@ from musculo.arrays import FloatArray, IntArray
 from musculo.kernels.compiler.parts import apart, inline, kernel
 from musculo.kernels.contact.nearest_triangle import nearest_of_mesh
 from musculo.kernels.forces.held_frames import Held, held_point, held_rotation, node_rotation, velocity_at
+from musculo.kernels.hill.exponentials import exponential
+from musculo.kernels.scalar.choices import less, where
+from musculo.kernels.scalar.scalars import like, square_root
 from musculo.kernels.scalar.vectors import add, add_scaled, cross, dot, rotate, rotate_back, scale, subtract
 
+# The natural logarithm of a number so large that its reciprocal counts as zero.
+_STEEPEST = 700.0
 # Of a pair of shapes: not in contact, pressing, or parting so fast that nothing presses.
 APART, PRESSING, PARTING = range(3)
 # Shapes that a bed of springs may press on.
@@ -79,27 +84,39 @@ class Beds(NamedTuple):
 
 @inline
 def _friction(friction, k, slip):
-    """Friction by normal force, of the speed of slip.
+    """Friction by normal force and by the speed of slip, mu(v) / v, and its slope by v, over v.
 
         mu = min(v / v_t, 1) (mu_d + 2 (mu_s - mu_d) / (1 + (v / v_t)^2)) + mu_v v
 
     It is zero at rest and largest, mu_s, at the transition velocity v_t, so that nothing sticks: what stands on a slope
     creeps.
 
-    Source: [Sherman2011], and OpenSim 4.6, observed behaviour.
+    Source:     [Sherman2011], and OpenSim 4.6, observed behaviour.
+    Guarantees: finite at rest, where v_t is not zero.
     """
-    r = slip / friction.transition[k]
-    dry = friction.dynamic[k] + 2.0 * (friction.static[k] - friction.dynamic[k]) / (1.0 + r * r)
-    return min(r, 1.0) * dry + friction.viscous[k] * slip
+    v_t = friction.transition[k]
+    r = slip / v_t
+    turn = 1.0 + r * r
+    excess = 2.0 * (friction.static[k] - friction.dynamic[k]) / turn
+    dry = friction.dynamic[k] + excess
+    rising = less(r, 1.0)
+    share = where(rising, 1.0 / v_t, 1.0 / slip)
+    slope = share * excess * -2.0 / (turn * v_t * v_t)
+    slope = where(rising, slope, slope - dry / (slip * slip * slip))
+    return share * dry + friction.viscous[k], slope
 
 
 @inline
-def _push(normal, n, v, v_n, softened, friction, k):
-    """The force of a contact: normal n, and friction along the slip, whose speed is softened by a constant."""
+def push(normal, n, v, v_n, softened, friction, k):
+    """The force of a contact: normal n, and friction along the slip, whose speed is softened by a constant.
+
+    After it the slip v_t, and g and h of friction normal g v_t with dg = h v_t . dv_t.
+    """
     slide = add_scaled(v, -v_n, n)
-    slip = math.sqrt(dot(slide, slide) + softened)
-    along = normal * _friction(friction, k, slip) / slip if slip > 0.0 else 0.0
-    return add_scaled(scale(normal, n), along, slide)
+    slip = square_root(dot(slide, slide) + softened)
+    rub, slope = _friction(friction, k, slip)
+    rub = where(less(0.0, slip), rub, 0.0)
+    return add_scaled(scale(normal, n), normal * rub, slide), slide, rub, slope
 
 
 @inline
@@ -148,8 +165,48 @@ def hertz_wrench(pairs, k, motion, lane):
     normal = hertz * (1.0 + 1.5 * pairs.dissipation[k] * v_n)
     if normal <= 0.0:
         return none, none, energy, PARTING
-    force = _push(normal, n, v, v_n, 0.0, pairs.friction, k)
+    force, _, _, _ = push(normal, n, v, v_n, 0.0, pairs.friction, k)
     return cross(point, force), force, energy, PRESSING
+
+
+@inline
+def touch(pairs, k, motion, lane):
+    """A half-space and a sphere: normal, depth x, the point half way between the surfaces, and how the sphere moves
+    there against the half-space."""
+    a, b = pairs.first.node[k], pairs.second.node[k]
+    p_1, p_2 = held_point(pairs.first, k, motion, lane), held_point(pairs.second, k, motion, lane)
+    n = _axis(pairs, k, motion, lane)
+    radius = pairs.radius[k]
+    x = dot(subtract(p_2, p_1), n) + radius
+    point = add_scaled(p_2, radius - 0.5 * x, n)
+    return n, x, point, subtract(velocity_at(b, point, motion, lane), velocity_at(a, point, motion, lane))
+
+
+@inline
+def _step_up(b, x):
+    """(1 + tanh(b x)) / 2 and its slope."""
+    fall = -2.0 * b * x
+    # where e^x overflows, a complex quotient is no number
+    s = 1.0 / (1.0 + exponential(where(less(_STEEPEST, fall), _STEEPEST, fall)))
+    return s, 2.0 * b * s * (1.0 - s)
+
+
+@inline
+def smooth_pressure(pairs, k, x, v_n):
+    """f_H and f of `smooth_wrench` at depth x and speed of approach v_n, and the slopes of f by x and by v_n."""
+    stiffness, c = pairs.stiffness[k], pairs.dissipation[k]
+    size = 4.0 / 3.0 * stiffness * math.sqrt(pairs.radius[k] * stiffness)
+    y = x * x + pairs.constant[k]
+    root = square_root(y)
+    rise = size * root * square_root(root)
+    rise_x = where(less(0.0, y), 1.5 * x * rise / y, 0.0)
+    near, near_x = _step_up(pairs.hertz[k], x)
+    hertz, hertz_x = rise * near, rise_x * near + rise * near_x
+    ramp, ramp_v = like(x, 1.0), like(x, 0.0)
+    if pairs.lowest[k] < math.inf:
+        ramp, ramp_v = _step_up(pairs.hunt[k], v_n + pairs.lowest[k])
+    damping = 1.0 + 1.5 * c * v_n
+    return hertz, hertz * damping * ramp, hertz_x * damping * ramp, hertz * (1.5 * c * ramp + damping * ramp_v)
 
 
 @kernel
@@ -170,18 +227,11 @@ def smooth_wrench(pairs, k, motion, lane):
              last factor of f is 1, as its limit is.
     """
     apart()
-    a, b = pairs.first.node[k], pairs.second.node[k]
-    p_1, p_2 = held_point(pairs.first, k, motion, lane), held_point(pairs.second, k, motion, lane)
-    n = _axis(pairs, k, motion, lane)
-    radius, stiffness, c, constant = pairs.radius[k], pairs.stiffness[k], pairs.dissipation[k], pairs.constant[k]
-    x = dot(subtract(p_2, p_1), n) + radius
-    point = add_scaled(p_2, radius - 0.5 * x, n)
-    v = subtract(velocity_at(b, point, motion, lane), velocity_at(a, point, motion, lane))
+    n, x, point, v = touch(pairs, k, motion, lane)
     v_n = dot(v, n)
-    hertz = 4.0 / 3.0 * stiffness * math.sqrt(radius * stiffness) * (x * x + constant) ** 0.75
-    hertz *= 0.5 + 0.5 * math.tanh(pairs.hertz[k] * x)
-    normal = hertz * (1.0 + 1.5 * c * v_n) * (0.5 + 0.5 * math.tanh(pairs.hunt[k] * (v_n + pairs.lowest[k])))
-    force = scale(-1.0, _push(normal, n, v, v_n, constant, pairs.friction, k))
+    hertz, normal, _, _ = smooth_pressure(pairs, k, x, v_n)
+    force, _, _, _ = push(normal, n, v, v_n, pairs.constant[k], pairs.friction, k)
+    force = scale(-1.0, force)
     return cross(point, force), force, 0.4 * hertz * x
 
 
@@ -266,7 +316,7 @@ def bed_wrench(beds, k, meshes, motion, lane):
         normal = stiffness * distance * (1.0 + beds.dissipation[k] * v_n)
         if normal <= 0.0:
             continue
-        push = _push(normal, e, v, v_n, 0.0, beds.friction, k)
-        force = subtract(force, push)
-        moment = subtract(moment, cross(point, push))
+        given, _, _, _ = push(normal, e, v, v_n, 0.0, beds.friction, k)
+        force = subtract(force, given)
+        moment = subtract(moment, cross(point, given))
     return moment, force, energy

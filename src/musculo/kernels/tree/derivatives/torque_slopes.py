@@ -123,7 +123,7 @@ def inertia_times(m, h, J, angular, linear):
 
 
 @spliced
-def _moved_to_ground(R, p, angular, linear):
+def moved_to_ground(R, p, angular, linear):
     """A twist in M about its origin, as one in ground about ground's origin."""
     turned = rotate(R, angular)
     return turned, add(rotate(R, linear), cross(p, turned))
@@ -191,7 +191,7 @@ def _one_speed(tree, i, slot, K, S, own, loaded, C, lane):
     if tree.kind[i] != REVOLUTE and tree.kind[i] != PRISMATIC:
         o, at = i * MOTION_ROWS, own_speed_row(tree, slot)
         R, p = load_rotation(K, o + ROTATION, lane), load3(K, o + POSITION, lane)
-        turned, moved = _moved_to_ground(R, p, load3(own, at, lane), load3(own, at + 3, lane))
+        turned, moved = moved_to_ground(R, p, load3(own, at, lane), load3(own, at + 3, lane))
         angular, linear = add(angular, turned), add(linear, moved)
     store3(C, row + SPEED_ACCEL, lane, angular)
     store3(C, row + SPEED_ACCEL + 3, lane, linear)
@@ -213,26 +213,34 @@ def _one_speed(tree, i, slot, K, S, own, loaded, C, lane):
 
 
 @spliced
+def coordinate_twist(tree, i, k, K, S, own, lane):
+    """T: how node i's coordinate k moves what is outboard."""
+    if tree.kind[i] != REVOLUTE and tree.kind[i] != PRISMATIC:
+        o, at = i * MOTION_ROWS, OWN_ROWS * k + OWN_TWIST
+        R, p = load_rotation(K, o + ROTATION, lane), load3(K, o + POSITION, lane)
+        t, theta = moved_to_ground(R, p, load3(own, at, lane), load3(own, at + 3, lane))
+    else:
+        column = 6 * tree.u_rows[tree.u_first[i]]
+        t, theta = load3(S, column, lane), load3(S, column + 3, lane)
+    return t, theta
+
+
+@spliced
 def _one_coordinate(tree, i, k, K, S, own, C, lane):
     """What node i's coordinate k moves: T, y = v_P x T + dJ, x = a_P x T + v_P x (v_P x T) + dA + (v_P + v) x dJ."""
     c, P = i * SUBTREE_ROWS, tree.parent[i] * SUBTREE_ROWS
     row = move_row(tree, k)
     omega, v = load3(C, P + TWIST, lane), load3(C, P + TWIST + 3, lane)
     alpha, a = load3(C, P + TWIST_RATE, lane), load3(C, P + TWIST_RATE + 3, lane)
-    general = tree.kind[i] != REVOLUTE and tree.kind[i] != PRISMATIC
-    column = 6 * tree.u_rows[tree.u_first[i]]
-    if general:
-        o, at = i * MOTION_ROWS, OWN_ROWS * k
-        R, p = load_rotation(K, o + ROTATION, lane), load3(K, o + POSITION, lane)
-        t, theta = _moved_to_ground(R, p, load3(own, at + OWN_TWIST, lane), load3(own, at + OWN_TWIST + 3, lane))
-    else:
-        t, theta = load3(S, column, lane), load3(S, column + 3, lane)
+    t, theta = coordinate_twist(tree, i, k, K, S, own, lane)
     turn, slide = cross(omega, t), add(cross(omega, theta), cross(v, t))
     angular = add(cross(alpha, t), cross(omega, turn))
     linear = add(add(cross(alpha, theta), cross(a, t)), add(cross(omega, slide), cross(v, turn)))
-    if general:
-        n, nu = _moved_to_ground(R, p, load3(own, at + OWN_VELOCITY, lane), load3(own, at + OWN_VELOCITY + 3, lane))
-        turned, moved = _moved_to_ground(R, p, load3(own, at + OWN_ACCEL, lane), load3(own, at + OWN_ACCEL + 3, lane))
+    if tree.kind[i] != REVOLUTE and tree.kind[i] != PRISMATIC:
+        o, at = i * MOTION_ROWS, OWN_ROWS * k
+        R, p = load_rotation(K, o + ROTATION, lane), load3(K, o + POSITION, lane)
+        n, nu = moved_to_ground(R, p, load3(own, at + OWN_VELOCITY, lane), load3(own, at + OWN_VELOCITY + 3, lane))
+        turned, moved = moved_to_ground(R, p, load3(own, at + OWN_ACCEL, lane), load3(own, at + OWN_ACCEL + 3, lane))
         both, drift = add(omega, load3(C, c + TWIST, lane)), add(v, load3(C, c + TWIST + 3, lane))
         turn = add(turn, n)
         angular = add(angular, add(turned, cross(both, n)))
