@@ -7,6 +7,7 @@ import pytest
 
 import musculo
 import musculo.demo
+from musculo.dynamics.inverse import inverse_dynamics
 from musculo.errors import InvalidInput, Unsupported
 from musculo.model import ContactGeometry
 from musculo.model.force import Force
@@ -43,9 +44,9 @@ def test_forces_are_those_of_model_forces(touching):
     f = MuscleDriven(model, reserves=1.0)
     acting = musculo.model_forces(model, q, u).tau
     assert np.abs(acting).max() > 10.0
-    loads = f.contacts.loads(q, u)
     rest = np.zeros_like(q)
-    found = musculo.inverse_dynamics(model, q, rest, rest) - musculo.inverse_dynamics(model, q, rest, rest, loads)
+    pushed = inverse_dynamics(model, q, rest, rest, wrenches=f.contacts.wrenches(q, u))
+    found = musculo.inverse_dynamics(model, q, rest, rest) - pushed
     assert found == pytest.approx(acting, abs=ROUNDING * np.abs(acting).max())
 
 

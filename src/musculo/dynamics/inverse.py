@@ -70,10 +70,12 @@ def inverse_dynamics(
     device: Device = "cpu",
     acting: ArrayLike | None = None,
     to_device: bool = False,
+    wrenches: FloatArray | None = None,
 ) -> FloatArray:
     """tau = M(q) udot + C(q, u) + g(q) - J^T loads - acting, (frames, n_u) or (n_u,), without a look at the loads.
 
-    `musculo.inverse_dynamics` is this one with loads over time, and checks of whether they can be meant.
+    `musculo.inverse_dynamics` is this one with loads over time, and checks of whether they can be meant. `wrenches` act
+    beside the loads, on the nodes of the tree, as `node_wrenches` has them.
     """
     c = compiled(model)
     if check_device(device, to_device, q=q, u=u, udot=udot):
@@ -83,18 +85,21 @@ def inverse_dynamics(
     if to_device and acting is not None:
         raise InvalidInput("acting cannot be taken off a result that stays on the device; subtract it there")
     loads = listed(loads, len(Q))
-    wrenches = (
-        node_wrenches(c, loads, len(Q), lambda: kinematics(model, on_host(Q), threads=threads)) if loads else _NO_WRENCH
-    )
+    loaded = bool(loads) or wrenches is not None
+    if loads:
+        stated = node_wrenches(c, loads, len(Q), lambda: kinematics(model, on_host(Q), threads=threads))
+        wrenches = stated if wrenches is None else stated + wrenches
+    elif wrenches is None:
+        wrenches = _NO_WRENCH
     if on_gpu(device):
         from musculo.kernels.cuda.cuda_dynamics import rnea_on_gpu
 
-        tau = rnea_on_gpu(c.tree, c.table, Q, U, A, wrenches, bool(loads), to_device)
+        tau = rnea_on_gpu(c.tree, c.table, Q, U, A, wrenches, loaded, to_device)
         if to_device:
             return tau[0] if single else tau
     else:
         tau = np.empty_like(U)
-        inputs = (c.tree, c.table, MotionFrames(Q, U, A), wrenches, bool(loads))
+        inputs = (c.tree, c.table, MotionFrames(Q, U, A), wrenches, loaded)
         over_frames(rnea_frames, (*inputs, tau, _NO_WRENCH), len(Q), threads)
     if acting is not None:
         given, _ = frames_of("acting", acting, model.speed_names)

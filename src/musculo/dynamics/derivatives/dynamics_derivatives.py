@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import NamedTuple
@@ -10,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from musculo.arrays import FloatArray
-from musculo.compile.compiled import compiled
+from musculo.compile.compiled import CompiledModel, compiled
 from musculo.compile.coordinate_arrays import coordinates_of, motion_in
 from musculo.compile.frame_arrays import finite, frames_of, same_frames
 from musculo.dynamics.derivatives.embedded_slopes import EmbeddedSlopes, embedded_slopes
@@ -149,39 +150,72 @@ def inverse_dynamics_derivatives(
     frames = len(Q)
     times = times_of(time, frames)
     acting = listed(loads, frames, times if np.ndim(time) else None)
-    gpu = on_gpu(device)
-    if gpu and out is not None:
+    if on_gpu(device) and out is not None:
         raise InvalidInput("out is there with device='cpu'; a GPU's results come in arrays of their own")
-    if gpu:
-        slopes = rates = mass = np.zeros((0, 0, 0))
-    elif out is None:
-        # one block for three arrays: freed at once, it is used again by the next call instead of going to the system
-        block = np.zeros(frames * c.n_u * (c.n_q + 2 * c.n_u))
-        parts = np.split(block, frames * c.n_u * np.array([c.n_q, c.n_q + c.n_u]))
-        widths = (c.n_q, c.n_u, c.n_u)
-        slopes, rates, mass = (x.reshape(frames, c.n_u, width) for x, width in zip(parts, widths, strict=True))
-    else:
-        slopes, rates, mass = _again(out, model, frames)
-    wrenches, poses = _NO_WRENCH, None
-    if acting:
-        poses = kinematics(model, Q, threads=threads)
-        wrenches = node_wrenches(c, acting, frames, lambda: poses)
-    x = SlopeFrames(Q, U, A, wrenches, *map(_flat, (slopes, rates, mass)))
-    if gpu:
-        from musculo.kernels.cuda.cuda_dynamics import slopes_on_gpu
-
-        side_by_side = slopes_on_gpu(c.tree, c.table, x, bool(acting))
-        parts = np.split(side_by_side, c.n_u * np.array([c.n_q, c.n_q + c.n_u]), axis=1)
-        slopes, rates, mass = (p.reshape(frames, c.n_u, n) for p, n in zip(parts, (c.n_q, c.n_u, c.n_u), strict=True))
-    else:
-        over_frames(torque_slope_frames, (c.tree, c.table, x, bool(acting)), frames, threads)
-    if poses is not None and any(map(moves, acting)):
-        slopes += load_slopes(c, poses, Q, acting)
-    _finite("tau", slopes, model.speed_names, model.coordinate_names)
+    into = None if out is None else _again(out, model, frames)
+    slopes, rates, mass = torque_slopes_at(model, Q, U, A, acting, threads=threads, device=device, into=into)
     if single:
         slopes, rates, mass = slopes[0], rates[0], mass[0]
     names = model.speed_names, model.coordinate_names
     return InverseDynamicsDerivatives(model, *names, slopes, rates, mass, (Q, U, A, times), tuple(acting))
+
+
+_Slopes = tuple[FloatArray, FloatArray, FloatArray]
+
+
+def torque_slopes_at(
+    model: Model,
+    Q: FloatArray,
+    U: FloatArray,
+    A: FloatArray,
+    acting: Sequence[ExternalLoad] = (),
+    *,
+    wrenches: FloatArray | None = None,
+    threads: int | None = None,
+    device: Device = "cpu",
+    into: _Slopes | None = None,
+) -> _Slopes:
+    """d(tau)/dq, d(tau)/du and d(tau)/d(udot) at states of the tree whose arrays were checked, frames first.
+
+    Args:
+        model: the model.
+        Q, U, A: (frames, n_q), (frames, n_u), (frames, n_u).
+        acting: loads from outside; their numbers stay constant in the frames they are given in.
+        wrenches: (frames, 6 nodes) beside the loads, as `node_wrenches` has them; they stay constant in ground.
+        threads, device: as `inverse_dynamics_derivatives` has them.
+        into: arrays to write to, of which zeros between unrelated joints are used; on the CPU.
+    """
+    c, frames = compiled(model), len(Q)
+    loaded, poses = bool(acting) or wrenches is not None, None
+    if acting:
+        poses = kinematics(model, Q, threads=threads)
+        stated = node_wrenches(c, acting, frames, lambda: poses)
+        wrenches = stated if wrenches is None else stated + wrenches
+    elif wrenches is None:
+        wrenches = _NO_WRENCH
+    if on_gpu(device):
+        from musculo.kernels.cuda.cuda_dynamics import slopes_on_gpu
+
+        nothing = np.zeros((0, 0))
+        side_by_side = slopes_on_gpu(c.tree, c.table, SlopeFrames(Q, U, A, wrenches, nothing, nothing, nothing), loaded)
+        parts = np.split(side_by_side, c.n_u * np.array([c.n_q, c.n_q + c.n_u]), axis=1)
+        slopes, rates, mass = (p.reshape(frames, c.n_u, n) for p, n in zip(parts, (c.n_q, c.n_u, c.n_u), strict=True))
+    else:
+        slopes, rates, mass = _zeros(frames, c) if into is None else into
+        x = SlopeFrames(Q, U, A, wrenches, *map(_flat, (slopes, rates, mass)))
+        over_frames(torque_slope_frames, (c.tree, c.table, x, loaded), frames, threads)
+    if poses is not None and any(map(moves, acting)):
+        slopes += load_slopes(c, poses, Q, acting)
+    _finite("tau", slopes, model.speed_names, model.coordinate_names)
+    return slopes, rates, mass
+
+
+def _zeros(frames: int, c: CompiledModel) -> _Slopes:
+    """One block for three arrays: freed at once, it is used again by the next call instead of going to the system."""
+    block = np.zeros(frames * c.n_u * (c.n_q + 2 * c.n_u))
+    parts = np.split(block, frames * c.n_u * np.array([c.n_q, c.n_q + c.n_u]))
+    a, b, m = (x.reshape(frames, c.n_u, width) for x, width in zip(parts, (c.n_q, c.n_u, c.n_u), strict=True))
+    return a, b, m
 
 
 def _flat(x: FloatArray) -> FloatArray:
@@ -189,7 +223,7 @@ def _flat(x: FloatArray) -> FloatArray:
     return x.reshape(len(x), x.shape[1] * x.shape[2])
 
 
-def _again(out: InverseDynamicsDerivatives, model: Model, frames: int) -> tuple[FloatArray, FloatArray, FloatArray]:
+def _again(out: InverseDynamicsDerivatives, model: Model, frames: int) -> _Slopes:
     """The arrays of an earlier result; what is zero in them stays so."""
     if out.model is not model or out.dtau_dq.size != frames * out.dtau_dq.shape[-2] * out.dtau_dq.shape[-1]:
         raise InvalidInput(

@@ -13,7 +13,6 @@ from __future__ import annotations
 import numpy as np
 
 from musculo.arrays import FloatArray
-from musculo.dynamics.derivatives.dynamics_derivatives import inverse_dynamics_derivatives
 from musculo.embedding.slopes import embedding_slopes
 from musculo.kernels.hill.muscle_slopes import CURVATURE_ROWS
 from musculo.trajectory.muscles.muscle_state import MuscleEquations, Pull, TreeMotion
@@ -145,23 +144,10 @@ def _of_dynamics(f: MuscleEquations, v: FloatArray, motion: TreeMotion, moments:
         def every(values: FloatArray) -> FloatArray:
             return np.broadcast_to(values, (steps, *values.shape)).reshape(steps * nodes, *values.shape[1:])
 
-        time = every(motion.time)
         Q, U = q.reshape(steps * nodes, -1), u.reshape(steps * nodes, -1)
-        d = inverse_dynamics_derivatives(
-            f.model,
-            Q,
-            U,
-            every(motion.udot),
-            loads=f.loads_at(time, Q, U),
-            time=time,
-            threads=f.threads,
-        )
+        of_tree = f.tree_slopes(Q, U, every(motion.udot), every(motion.time))
         lam = every(pull)[:, None]
         parts = []
-        of_tree = [d.dtau_dq, d.dtau_du, d.dtau_dudot]
-        if f.contacts is not None:
-            touching = f.contacts.slopes(Q, U)
-            of_tree[0], of_tree[1] = of_tree[0] - touching.by_q, of_tree[1] - touching.by_u
         for slopes, onto in zip(of_tree, maps, strict=True):
             by_tree = (lam @ slopes).reshape(steps, nodes, 1, -1)
             parts.append((by_tree @ onto)[:, :, 0])

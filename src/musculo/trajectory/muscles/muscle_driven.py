@@ -10,7 +10,7 @@ import numpy as np
 
 from musculo.analyses.static_optimization.reserves import Reserves, actuators_of, reserves_of
 from musculo.arrays import FloatArray, IntArray
-from musculo.dynamics.derivatives.dynamics_derivatives import inverse_dynamics_derivatives
+from musculo.dynamics.derivatives.dynamics_derivatives import pulled_back, torque_slopes_at
 from musculo.dynamics.derivatives.embedded_slopes import embedded_slopes
 from musculo.dynamics.inverse import inverse_dynamics
 from musculo.dynamics.loads.external import ExternalLoad, Loads, listed
@@ -153,12 +153,12 @@ class MuscleDriven:
         """Of the tree."""
         x, time = self.layout, v[:, self.layout.time]
         m = self.embedding.motion(v[:, x.value], v[:, x.speed], v[:, x.acceleration], time)
-        return TreeMotion(m.q, m.u, m.udot, m.J, time, self.loads_at(time, m.q, m.u))
+        pushed = None if self.contacts is None else self.contacts.wrenches(m.q, m.u)
+        return TreeMotion(m.q, m.u, m.udot, m.J, time, self._loads_at(time), pushed)
 
-    def loads_at(self, time: FloatArray, q: FloatArray, u: FloatArray) -> list[ExternalLoad]:
-        """From outside at times (nodes,), and of contacts at states of the tree."""
-        found = listed(self.loads, len(time), time)
-        return found if self.contacts is None else [*found, *self.contacts.loads(q, u)]
+    def _loads_at(self, time: FloatArray) -> list[ExternalLoad]:
+        """From outside, at times (nodes,)."""
+        return listed(self.loads, len(time), time)
 
     def _controls(self, J: FloatArray) -> FloatArray:
         """(nodes, n, actuators) what full control of each gives."""
@@ -202,12 +202,17 @@ class MuscleDriven:
 
     def _values(self, v: FloatArray, motion: TreeMotion, pull: Pull) -> FloatArray:
         x, m = self.layout, self.muscles
-        tau = inverse_dynamics(self.model, motion.q, motion.u, motion.udot, motion.loads, threads=self.threads)
+        tau = self._tree_forces(motion)
         moments = np.einsum("kun,ku->kn", motion.J, tau)
         moments -= np.einsum("kna,ka->kn", self._controls(motion.J), v[:, x.control])
         moments -= (pull.paths.arms * pull.force[:, :, None]).reshape(len(v), -1) @ self._to_moments
         balance = v[:, x.tension] - pull.fibers.force[:, m.elastic]
         return np.concatenate([moments, balance, pull.fibers.rate[:, m.driven]], axis=1)
+
+    def _tree_forces(self, motion: TreeMotion) -> FloatArray:
+        """(nodes, n_u) generalized forces that the motion needs beside loads and contacts."""
+        q, u, udot, loads, contact = motion.q, motion.u, motion.udot, motion.loads, motion.contact
+        return inverse_dynamics(self.model, q, u, udot, loads, self.threads, wrenches=contact)
 
     # --- slopes -------------------------------------------------------------------------------------------------------
     @property
@@ -225,21 +230,25 @@ class MuscleDriven:
         blocks = [dynamics[:, rows, columns], -self._controls(motion.J), *self._muscle_slopes(v, pull)]
         return self._values(v, motion, pull), self._slope_blocks.gathered(blocks)
 
+    def tree_slopes(
+        self, q: FloatArray, u: FloatArray, udot: FloatArray, time: FloatArray
+    ) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Of generalized forces of the tree (nodes, n_u, ...) by q, u and udot; of loads and contacts too."""
+        given, loads = (self.model, q, u, udot), self._loads_at(time)
+        if self.contacts is None:
+            return torque_slopes_at(*given, loads, threads=self.threads)
+        touching = self.contacts.slopes(q, u)
+        by_q, by_u, mass = torque_slopes_at(*given, loads, wrenches=touching.wrenches, threads=self.threads)
+        by_q -= touching.by_q
+        by_u -= touching.by_u
+        return by_q, by_u, mass
+
     def _dynamics_slopes(self, motion: TreeMotion) -> FloatArray:
         """(nodes, n, 3 n) of moments that the motion needs."""
-        d = inverse_dynamics_derivatives(
-            self.model, motion.q, motion.u, motion.udot, loads=motion.loads, time=motion.time, threads=self.threads
-        )
-        coupled = bool(self.embedding.rules)
-        parts = list(d.independent) if coupled else [d.dtau_dq, d.dtau_du, d.dtau_dudot]
-        if self.contacts is not None:
-            touching = self.contacts.slopes(motion.q, motion.u)
-            by_q, by_u = touching.by_q, touching.by_u
-            if coupled:
-                s = embedded_slopes(self.embedding, motion.q, motion.u, motion.udot, motion.time)
-                back = np.swapaxes(s.J, 1, 2)
-                by_q, by_u = back @ (by_q @ s.G + by_u @ s.speed_by_z), back @ by_u @ s.J
-            parts[0], parts[1] = parts[0] - by_q, parts[1] - by_u
+        q, u, udot, time = motion.q, motion.u, motion.udot, motion.time
+        parts = self.tree_slopes(q, u, udot, time)
+        if self.embedding.rules:
+            parts = pulled_back(embedded_slopes(self.embedding, q, u, udot, time), parts, self._tree_forces(motion))
         return np.concatenate(parts, axis=2)
 
     def _muscle_slopes(self, v: FloatArray, pull: Pull) -> list[FloatArray]:

@@ -9,7 +9,6 @@ from musculo.arrays import FloatArray, IntArray
 from musculo.dynamics.loads.external import ExternalLoad
 from musculo.embedding.embedding import Embedding
 from musculo.model.model import Model
-from musculo.trajectory.muscles.ground_contact import GroundContacts
 from musculo.trajectory.muscles.muscle_nodes import Fibers, SmoothMuscles, Tendons
 from musculo.trajectory.muscles.node_paths import NodePaths, PathState
 
@@ -22,7 +21,8 @@ class TreeMotion(NamedTuple):
     udot: FloatArray
     J: FloatArray  # (nodes, n_u, n)
     time: FloatArray
-    loads: list[ExternalLoad]
+    loads: list[ExternalLoad]  # from outside
+    contact: FloatArray | None  # (nodes, 6 nodes of the tree) wrenches of contacts with ground
 
 
 class Pull(NamedTuple):
@@ -71,7 +71,6 @@ class MuscleEquations(Protocol):
     layout: Layout
     muscles: SmoothMuscles
     paths: NodePaths
-    contacts: GroundContacts | None
     threads: int | None
 
     def some_states(self) -> FloatArray:
@@ -80,8 +79,10 @@ class MuscleEquations(Protocol):
     def motion(self, v: FloatArray) -> TreeMotion:
         """Of the tree."""
 
-    def loads_at(self, time: FloatArray, q: FloatArray, u: FloatArray) -> list[ExternalLoad]:
-        """From outside at times (nodes,), and of contacts at states of the tree."""
+    def tree_slopes(
+        self, q: FloatArray, u: FloatArray, udot: FloatArray, time: FloatArray
+    ) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Of generalized forces of the tree (nodes, n_u, ...) by q, u and udot; of loads and contacts too."""
 
     def pull(self, v: FloatArray, motion: TreeMotion, bends: bool, second: bool = False) -> Pull:
         """Of all muscles."""
