@@ -9,10 +9,12 @@ import musculo
 import musculo.demo
 from musculo.dynamics.inverse import inverse_dynamics
 from musculo.errors import InvalidInput, Unsupported
-from musculo.model import ContactGeometry
+from musculo.functions import Linear
+from musculo.model import ContactGeometry, CoordinateCoupler
 from musculo.model.force import Force
 from musculo.replications.moco import predicted_step
 from musculo.trajectory import MuscleDriven, Trapezoidal, ground_forces, predict_step, softer_contacts, track_step
+from support.dynamics_models import random_tree
 from support.ground_spheres import with_spheres
 from support.recorded_data import DATA, NO_DATA
 
@@ -50,15 +52,33 @@ def test_forces_are_those_of_model_forces(touching):
     assert found == pytest.approx(acting, abs=ROUNDING * np.abs(acting).max())
 
 
-def test_slopes_and_curvatures(touching):
-    model, q = touching
+def turning(coupled):
+    """A ball on a limb that turns about three axes, over states at which it touches; or one of them follows a pin."""
+    rng = np.random.default_rng(0)
+    model = random_tree(rng, ("pin", "gimbal"), depth=1)
+    pin, gimbal = (next(x.coordinate_names for x in model.joints if kind in x.name) for kind in ("pin", "gimbal"))
+    if coupled:
+        coupler = CoordinateCoupler("together", True, (), gimbal[1], (pin[0],), Linear(0.7, 0.1))
+        model = model.replace(constraints=(coupler,))
+    e, body = musculo.embedding_of(model), next(name for name in model.body_names if "gimbal" in name)
+    z = rng.uniform(0.3, 0.7, (1, len(e.coordinate_names))) + rng.normal(0.0, 0.002, (4, 1))
+    height = musculo.kinematics(model, e.motion(z, 0.0 * z, 0.0 * z).q).position(body)[:, 1]
+    return with_spheres(model, {"ball": (body, (0.0, 0.0, 0.0))}, floor=float(height.mean()) + 0.01), z
+
+
+@pytest.mark.parametrize("case", ["plane", "space", "coupled"])
+def test_slopes_and_curvatures(touching, case):
+    model, q = touching if case == "plane" else turning(case == "coupled")
     f = MuscleDriven(model, reserves=1.0)
     v = np.random.default_rng(3).normal(0.0, 1.0, (len(q), len(f.inputs)))
     v[:, f.layout.value] = q
-    multipliers = np.random.default_rng(4).normal(size=(len(q), 2))
+    v[:, f.layout.speed] *= 0.2
+    n = len(f.names)
+    multipliers = np.random.default_rng(4).normal(size=(len(q), n))
+    assert np.abs(f.contacts.forces(f.motion(v).q, f.motion(v).u)).max() > 10.0
 
     def dense(at):
-        found = np.zeros((len(at), 2, len(f.inputs)))
+        found = np.zeros((len(at), n, len(f.inputs)))
         found[:, f.pattern[0], f.pattern[1]] = f.slopes(at)[1]
         return found
 
