@@ -145,8 +145,23 @@ def rate_matrix(model: Model, q: FloatArray) -> FloatArray:
 
 def speed_matrix(model: Model, q: FloatArray) -> FloatArray:
     """B (frames, n_u, n) of u = B qdot, at coordinates q (frames, n): of the angular velocity, what turns a body."""
-    units = np.eye(len(model.coordinate_names))
-    return np.stack([speeds_from_rates(model, q, np.broadcast_to(unit, q.shape)) for unit in units], axis=-1)
+    B = np.zeros((len(q), len(model.speed_names), len(model.coordinate_names)))
+    rows = {name: k for k, name in enumerate(model.coordinate_names)}
+    for k, name in enumerate(model.speed_names):
+        if name in rows:
+            B[:, k, rows[name]] = 1.0
+    for joint in turning_joints(model):
+        B[:, joint.u] = 0.0
+        B[:, np.array(joint.u)[:, None], joint.q] = _angular_velocity_matrix(q[:, joint.q])
+    return B
+
+
+def _angular_velocity_matrix(q: FloatArray) -> FloatArray:
+    """(frames, 3, 3 or 4) of w = B qdot, of angles or a quaternion q."""
+    if q.shape[1] == 4:
+        squared = np.sum(q**2, axis=1)
+        return 4.0 / squared[:, None, None] * np.swapaxes(quaternion_rates(q), 1, 2)
+    return angle_rates_inverse(q)
 
 
 def speeds_from_rates(model: Model, q: ArrayLike, qdot: ArrayLike) -> FloatArray:
@@ -161,10 +176,5 @@ def speeds_from_rates(model: Model, q: ArrayLike, qdot: ArrayLike) -> FloatArray
         if name in rows:
             u[:, k] = D[:, rows[name]]
     for joint in turning_joints(model):
-        at = list(joint.q)
-        if len(at) == 4:
-            squared = np.sum(Q[:, at] ** 2, axis=1, keepdims=True)
-            u[:, list(joint.u)] = 4 / squared * np.einsum("fji,fj->fi", quaternion_rates(Q[:, at]), D[:, at])
-        else:
-            u[:, list(joint.u)] = np.einsum("fij,fj->fi", angle_rates_inverse(Q[:, at]), D[:, at])
+        u[:, joint.u] = np.einsum("fij,fj->fi", _angular_velocity_matrix(Q[:, joint.q]), D[:, joint.q])
     return u[0] if single else u

@@ -32,6 +32,7 @@ from musculo.kernels.tree.derivatives.torque_slope_frames import SlopeFrames
 from musculo.kernels.tree.tree_frames import over_frames
 from musculo.model.model import Model
 from musculo.results.table import Table
+from musculo.spatial.rotation import skew
 
 _NO_WRENCH = np.zeros((0, 6))
 
@@ -136,7 +137,7 @@ class _Acting(NamedTuple):
             R, _ = self.poses.batch_pose(frame)
             back = x.sign[k] * np.swapaxes(R, 1, 2)
             slopes[:, k, :3] -= back @ push
-            slopes[:, k, 3:] -= back @ (couple - np.cross(point[:, :, None], push, axis=1))
+            slopes[:, k, 3:] -= back @ (couple - skew(point) @ push)
 
 
 def joint_reaction_derivatives(
@@ -213,8 +214,7 @@ def joint_reaction_derivatives(
         torques[0] += load_slopes(compiled(model), poses, Q, moving)
         B = speed_matrix(model, Q)
         for one in moving:
-            change = np.concatenate(wrench_slopes(compiled(model), poses, B, one), axis=2)
-            acting.take_off(slopes[0], one, np.swapaxes(change, 1, 2))
+            acting.take_off(slopes[0], one, wrench_slopes(compiled(model), poses, B, one))
     if not np.isfinite(by_q.sum()):  # one number of all is cheaper than a mark for each, and names are many
         parts = [f"{part}{axis}" for part in "fm" for axis in "xyz"]
         columns = [f"d({one.name}, {x})/d({q})" for one in wanted for x in parts for q in model.coordinate_names]

@@ -12,6 +12,7 @@ from musculo.dynamics.loads.external import ExternalLoad
 from musculo.dynamics.poses import Kinematics
 from musculo.embedding.speed_rates import speed_matrix
 from musculo.model.body import GROUND
+from musculo.spatial.rotation import skew
 
 
 def moves(load: ExternalLoad) -> bool:
@@ -21,31 +22,32 @@ def moves(load: ExternalLoad) -> bool:
 
 def load_slopes(c: CompiledModel, poses: Kinematics, Q: FloatArray, loads: Sequence[ExternalLoad]) -> FloatArray:
     """What the motion of loads adds to d(tau)/dq (frames, n_u, n): -J^T dW/dq, with W of `wrench_slopes`."""
-    twists = poses.twists()
     B = speed_matrix(poses.model, Q)
     found = np.zeros((len(Q), c.n_u, Q.shape[1]))
     for load in (x for x in loads if moves(x)):
-        couple, push = wrench_slopes(c, poses, B, load)
-        own = twists * c.moved_by[c.body_node[load.body]][:, None, None]
-        found -= np.einsum("fui,fki->fuk", own[:, :, 0], couple) + np.einsum("fui,fki->fuk", own[:, :, 1], push)
+        rows = np.flatnonzero(c.moved_by[c.body_node[load.body]])
+        own = poses.twists().reshape(len(Q), c.n_u, 6)[:, rows]
+        found[:, rows] -= own @ wrench_slopes(c, poses, B, load)
     return found
 
 
-def wrench_slopes(
-    c: CompiledModel, poses: Kinematics, B: FloatArray, load: ExternalLoad
-) -> tuple[FloatArray, FloatArray]:
-    """dW/dq (frames, n, 3) of W = (r x f + m, f) about ground's origin, in ground: of the moment and of the force.
+def wrench_slopes(c: CompiledModel, poses: Kinematics, B: FloatArray, load: ExternalLoad) -> FloatArray:
+    """dW/dq (frames, 6, n) of W = (r x f + m, f) about ground's origin, in ground.
 
     df = w x f, dm = w x m with the frame they are expressed in, dr = v + w x r with the frame of the point.
     """
-    twists = poses.twists()
-    turn, swing = (_moved(c, poses, twists, B, frame) for frame in (load.force_in, load.point_in))
     force, point, moment, _, _ = _in_ground(poses, load, len(B))
-    # a row for each coordinate
-    f, r, m = force[:, None], point[:, None], moment[:, None]
-    push = np.cross(turn[:, :, 0], f)
-    moved = swing[:, :, 1] + np.cross(swing[:, :, 0], r)
-    return np.cross(moved, f) + np.cross(r, push) + np.cross(turn[:, :, 0], m), push
+    f, r, m = (skew(x) for x in (force, point, moment))
+    found = np.zeros((len(B), 6, B.shape[2]))
+    turned, moved = np.zeros((2, len(B), 6, 6))
+    turned[:, :3, :3], turned[:, 3:, :3] = -r @ f - m, -f
+    moved[:, :3, :3], moved[:, :3, 3:] = f @ r, -f
+    for change, frame in ((turned, load.force_in), (moved, load.point_in)):
+        if frame != GROUND:
+            speeds = np.flatnonzero(c.moved_by[c.body_node[poses.model.placement(frame).body]])
+            twists = poses.twists().reshape(len(B), -1, 6)[:, speeds]
+            found += change @ np.swapaxes(twists, 1, 2) @ B[:, speeds]
+    return found
 
 
 def load_columns(poses: Kinematics, load: ExternalLoad, frames: int) -> FloatArray:
@@ -53,8 +55,8 @@ def load_columns(poses: Kinematics, load: ExternalLoad, frames: int) -> FloatArr
     force, point, _, R, S = _in_ground(poses, load, frames)
     found = np.zeros((frames, 6, 9))
     found[:, 3:, :3] = R
-    found[:, :3, :3] = np.cross(point[:, :, None], R, axis=1)
-    found[:, :3, 3:6] = np.cross(S, force[:, :, None], axis=1)
+    found[:, :3, :3] = skew(point) @ R
+    found[:, :3, 3:6] = -skew(force) @ S
     found[:, :3, 6:] = R
     return found
 
@@ -74,9 +76,3 @@ def _in_ground(
         S, p = poses.batch_pose(load.point_in)
         point = p + np.einsum("fij,fj->fi", S, point)
     return force, point, moment, R, S
-
-
-def _moved(c: CompiledModel, poses: Kinematics, twists: FloatArray, B: FloatArray, frame: str) -> FloatArray:
-    """(frames, n, 2, 3) twist of ground's origin that each coordinate gives to a frame."""
-    node = c.body_node[poses.model.placement(frame).body]
-    return np.einsum("fuax,fuk->fkax", twists * c.moved_by[node][:, None, None], B)
