@@ -13,7 +13,6 @@ from __future__ import annotations
 import numpy as np
 
 from musculo.arrays import FloatArray
-from musculo.embedding.slopes import embedding_slopes
 from musculo.kernels.hill.muscle_slopes import CURVATURE_ROWS
 from musculo.trajectory.muscles.muscle_state import MuscleEquations, Pull, TreeMotion
 from musculo.trajectory.muscles.scattered_blocks import ScatteredBlocks
@@ -133,10 +132,8 @@ def _outer(a: FloatArray, b: FloatArray) -> FloatArray:
 
 def _of_dynamics(f: MuscleEquations, v: FloatArray, motion: TreeMotion, moments: FloatArray) -> FloatArray:
     """(nodes, 3 n, 3 n) of lambda . tau. Where coordinates are coupled, bends of the coupling are ignored."""
-    n, nodes, e, J = len(f.names), len(v), f.embedding, motion.J
-    G = embedding_slopes(e, motion.q, motion.time)[0] if e.rules else np.broadcast_to(np.eye(n), (nodes, n, n))
+    n, nodes, J = len(f.names), len(v), motion.J  # which is dq/dz, too, where speeds are rates of coordinates
     pull = np.einsum("kun,kn->ku", J, moments)
-    maps = (G, J, J)
 
     def gradient(q: FloatArray, u: FloatArray, steps: int) -> FloatArray:
         """(steps, nodes, 3 n) of lambda . tau at coordinates and speeds of the tree (steps, nodes, ..)."""
@@ -148,9 +145,9 @@ def _of_dynamics(f: MuscleEquations, v: FloatArray, motion: TreeMotion, moments:
         of_tree = f.tree_slopes(Q, U, every(motion.udot), every(motion.time))
         lam = every(pull)[:, None]
         parts = []
-        for slopes, onto in zip(of_tree, maps, strict=True):
+        for slopes in of_tree:
             by_tree = (lam @ slopes).reshape(steps, nodes, 1, -1)
-            parts.append((by_tree @ onto)[:, :, 0])
+            parts.append((by_tree @ J)[:, :, 0])
         return np.concatenate(parts, axis=2)
 
     found = np.zeros((nodes, 3 * n, 3 * n))
@@ -158,7 +155,7 @@ def _of_dynamics(f: MuscleEquations, v: FloatArray, motion: TreeMotion, moments:
     at_once = max(1, _FRAMES // nodes)
     for start in range(0, n, at_once):
         which = np.arange(start, min(start + at_once, n))
-        q = motion.q + _STEP * np.moveaxis(G[:, :, which], 2, 0)
+        q = motion.q + _STEP * np.moveaxis(J[:, :, which], 2, 0)
         u = np.broadcast_to(motion.u, (len(which), *motion.u.shape))
         found[:, which] = np.moveaxis((gradient(q, u, len(which)) - here) / _STEP, 0, 1)
         q = np.broadcast_to(motion.q, q.shape)

@@ -34,6 +34,8 @@ TIME = "time"
 # States at which zeros of slopes are looked for: what is zero at all of them is zero because nothing connects it.
 _LOOKS = 5
 _SEED = 7
+# Loads are remembered at so many lists of times.
+_MESHES = 8
 
 
 class MuscleDriven:
@@ -77,6 +79,7 @@ class MuscleDriven:
     ) -> None:
         self.model, self.loads, self.threads = model, loads, threads
         self.tendons, self.reserves = tendons, reserves
+        self._known_loads: dict[bytes, list[ExternalLoad]] = {}
         rates = RateModel(model, type(self).__name__)
         self.embedding, self.names = rates.embedding, rates.names
         self.muscles = SmoothMuscles(model, rigid=tendons == "rigid")
@@ -157,8 +160,13 @@ class MuscleDriven:
         return TreeMotion(m.q, m.u, m.udot, m.J, time, self._loads_at(time), pushed)
 
     def _loads_at(self, time: FloatArray) -> list[ExternalLoad]:
-        """From outside, at times (nodes,)."""
-        return listed(self.loads, len(time), time)
+        """From outside, at times (nodes,): those of a mesh, again and again."""
+        known, key = self._known_loads, time.tobytes()
+        if key not in known:
+            if len(known) == _MESHES:
+                known.clear()
+            known[key] = listed(self.loads, len(time), time)
+        return known[key]
 
     def _controls(self, J: FloatArray) -> FloatArray:
         """(nodes, n, actuators) what full control of each gives."""
