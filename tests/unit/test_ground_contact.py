@@ -7,12 +7,14 @@ import pytest
 
 import musculo
 import musculo.demo
+from musculo import Table
 from musculo.dynamics.inverse import inverse_dynamics
 from musculo.errors import InvalidInput, Unsupported
 from musculo.functions import Linear
 from musculo.model import ContactGeometry, CoordinateCoupler
 from musculo.model.force import Force
 from musculo.replications.moco import predicted_step
+from musculo.results.external_loads import ExternalForce, ExternalLoads
 from musculo.trajectory import MuscleDriven, Trapezoidal, ground_forces, predict_step, softer_contacts, track_step
 from support.dynamics_models import random_tree
 from support.ground_spheres import with_spheres
@@ -47,8 +49,8 @@ def test_forces_are_those_of_model_forces(touching):
     acting = musculo.model_forces(model, q, u).tau
     assert np.abs(acting).max() > 10.0
     rest = np.zeros_like(q)
-    pushed = inverse_dynamics(model, q, rest, rest, wrenches=f.contacts.wrenches(q, u))
-    found = musculo.inverse_dynamics(model, q, rest, rest) - pushed
+    less = inverse_dynamics(model, q, rest, rest, wrenches=f.contacts.wrenches(q, u))
+    found = musculo.inverse_dynamics(model, q, rest, rest) - less
     assert found == pytest.approx(acting, abs=ROUNDING * np.abs(acting).max())
 
 
@@ -66,13 +68,25 @@ def turning(coupled):
     return with_spheres(model, {"ball": (body, (0.0, 0.0, 0.0))}, floor=float(height.mean()) + 0.01), z
 
 
-@pytest.mark.parametrize("case", ["plane", "space", "coupled"])
+def pushed(model):
+    """Loads over time on the limb that turns: given in ground, and force or point in the limb."""
+    limb = next(name for name in model.body_names if "gimbal" in name)
+    time = np.linspace(0.0, 1.0, 6)
+    names = tuple(f"{part}_{axis}" for part in "fpm" for axis in "xyz")
+    values = np.random.default_rng(6).normal(size=(len(time), 9)) * np.repeat((30.0, 0.1, 3.0), 3)
+    frames = (("ground", "ground"), ("ground", limb), (limb, "ground"))
+    forces = [ExternalForce(f"in {a} and {b}", limb, "f_", "p_", "m_", a, b) for a, b in frames]
+    return ExternalLoads("loads", tuple(forces), Table(time, names, values))
+
+
+@pytest.mark.parametrize("case", ["plane", "space", "coupled", "loaded"])
 def test_slopes_and_curvatures(touching, case):
     model, q = touching if case == "plane" else turning(case == "coupled")
-    f = MuscleDriven(model, reserves=1.0)
+    f = MuscleDriven(model, loads=pushed(model) if case == "loaded" else (), reserves=1.0)
     v = np.random.default_rng(3).normal(0.0, 1.0, (len(q), len(f.inputs)))
     v[:, f.layout.value] = q
     v[:, f.layout.speed] *= 0.2
+    v[:, f.layout.time] = np.linspace(0.1, 0.9, len(v))
     n = len(f.names)
     multipliers = np.random.default_rng(4).normal(size=(len(q), n))
     assert np.abs(f.contacts.forces(f.motion(v).q, f.motion(v).u)).max() > 10.0

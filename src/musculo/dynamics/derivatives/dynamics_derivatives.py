@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cache, cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -186,10 +186,9 @@ def torque_slopes_at(
         into: arrays to write to, of which zeros between unrelated joints are used; on the CPU.
     """
     c, frames = compiled(model), len(Q)
-    loaded, poses = bool(acting) or wrenches is not None, None
+    loaded, poses = bool(acting) or wrenches is not None, cache(lambda: kinematics(model, Q, threads=threads))
     if acting:
-        poses = kinematics(model, Q, threads=threads)
-        stated = node_wrenches(c, acting, frames, lambda: poses)
+        stated = node_wrenches(c, acting, frames, poses)
         wrenches = stated if wrenches is None else stated + wrenches
     elif wrenches is None:
         wrenches = _NO_WRENCH
@@ -204,8 +203,8 @@ def torque_slopes_at(
         slopes, rates, mass = _zeros(frames, c) if into is None else into
         x = SlopeFrames(Q, U, A, wrenches, *map(_flat, (slopes, rates, mass)))
         over_frames(torque_slope_frames, (c.tree, c.table, x, loaded), frames, threads)
-    if poses is not None and any(map(moves, acting)):
-        slopes += load_slopes(c, poses, Q, acting)
+    if any(map(moves, acting)):
+        slopes += load_slopes(c, poses(), Q, acting)
     _finite("tau", slopes, model.speed_names, model.coordinate_names)
     return slopes, rates, mass
 

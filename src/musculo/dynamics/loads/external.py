@@ -93,6 +93,16 @@ def part(load: ExternalLoad, start: int, stop: int) -> ExternalLoad:
     return replace(load, force=some(load.force), point=some(load.point), moment=some(load.moment))
 
 
+def repeated(load: ExternalLoad, count: int) -> ExternalLoad:
+    """A load over its frames, so many times one after another."""
+
+    def again(values: ArrayLike) -> ArrayLike:
+        array = np.asarray(values)
+        return np.tile(array, (count, 1)) if array.ndim == 2 else array
+
+    return replace(load, force=again(load.force), point=again(load.point), moment=again(load.moment))
+
+
 def node_wrenches(
     compiled: CompiledModel, loads: Sequence[ExternalLoad], frames: int, poses: Callable[[], Kinematics]
 ) -> FloatArray:

@@ -142,7 +142,7 @@ def _of_dynamics(f: MuscleEquations, v: FloatArray, motion: TreeMotion, moments:
             return np.broadcast_to(values, (steps, *values.shape)).reshape(steps * nodes, *values.shape[1:])
 
         Q, U = q.reshape(steps * nodes, -1), u.reshape(steps * nodes, -1)
-        of_tree = f.tree_slopes(Q, U, every(motion.udot), every(motion.time))
+        of_tree = f.tree_slopes(Q, U, every(motion.udot), motion.outside.repeated(steps))
         lam = every(pull)[:, None]
         parts = []
         for slopes in of_tree:

@@ -13,7 +13,7 @@ from musculo.arrays import FloatArray, IntArray
 from musculo.dynamics.derivatives.dynamics_derivatives import pulled_back, torque_slopes_at
 from musculo.dynamics.derivatives.embedded_slopes import embedded_slopes
 from musculo.dynamics.inverse import inverse_dynamics
-from musculo.dynamics.loads.external import ExternalLoad, Loads, listed
+from musculo.dynamics.loads.external import Loads
 from musculo.errors import Unsupported
 from musculo.forces.actuator_rows import AT_COORDINATE
 from musculo.model.force import Muscle
@@ -27,6 +27,7 @@ from musculo.trajectory.muscles.muscle_curvature import curvature_blocks, curvat
 from musculo.trajectory.muscles.muscle_nodes import SmoothMuscles, TendonChoice
 from musculo.trajectory.muscles.muscle_state import Layout, Pull, Stretch, TreeMotion
 from musculo.trajectory.muscles.node_paths import node_paths
+from musculo.trajectory.muscles.outside_loads import Outside, OutsideLoads
 from musculo.trajectory.muscles.scattered_blocks import ScatteredBlocks
 from musculo.trajectory.problem.variables import Control, Coordinate, State, Variable
 
@@ -34,8 +35,6 @@ TIME = "time"
 # States at which zeros of slopes are looked for: what is zero at all of them is zero because nothing connects it.
 _LOOKS = 5
 _SEED = 7
-# Loads are remembered at so many lists of times.
-_MESHES = 8
 
 
 class MuscleDriven:
@@ -79,12 +78,11 @@ class MuscleDriven:
     ) -> None:
         self.model, self.loads, self.threads = model, loads, threads
         self.tendons, self.reserves = tendons, reserves
-        self._known_loads: dict[bytes, list[ExternalLoad]] = {}
         rates = RateModel(model, type(self).__name__)
         self.embedding, self.names = rates.embedding, rates.names
         self.muscles = SmoothMuscles(model, rigid=tendons == "rigid")
         self.paths = node_paths(model, threads)
-        self.contacts = _contacts(model, threads)
+        self.contacts, self._outside = _contacts(model, threads), OutsideLoads(model, loads)
         self.actuators = (*actuators_of(model), *reserves_of(model, reserves, self.names))
         self.layout = self._layout()
         self.inputs = self.layout.names
@@ -157,16 +155,7 @@ class MuscleDriven:
         x, time = self.layout, v[:, self.layout.time]
         m = self.embedding.motion(v[:, x.value], v[:, x.speed], v[:, x.acceleration], time)
         pushed = None if self.contacts is None else self.contacts.wrenches(m.q, m.u)
-        return TreeMotion(m.q, m.u, m.udot, m.J, time, self._loads_at(time), pushed)
-
-    def _loads_at(self, time: FloatArray) -> list[ExternalLoad]:
-        """From outside, at times (nodes,): those of a mesh, again and again."""
-        known, key = self._known_loads, time.tobytes()
-        if key not in known:
-            if len(known) == _MESHES:
-                known.clear()
-            known[key] = listed(self.loads, len(time), time)
-        return known[key]
+        return TreeMotion(m.q, m.u, m.udot, m.J, time, self._outside.at(time), pushed)
 
     def _controls(self, J: FloatArray) -> FloatArray:
         """(nodes, n, actuators) what full control of each gives."""
@@ -219,8 +208,9 @@ class MuscleDriven:
 
     def _tree_forces(self, motion: TreeMotion) -> FloatArray:
         """(nodes, n_u) generalized forces that the motion needs beside loads and contacts."""
-        q, u, udot, loads, contact = motion.q, motion.u, motion.udot, motion.loads, motion.contact
-        return inverse_dynamics(self.model, q, u, udot, loads, self.threads, wrenches=contact)
+        wrenches = _together(motion.outside.wrenches, motion.contact)
+        q, u, udot, loads = motion.q, motion.u, motion.udot, motion.outside.moving
+        return inverse_dynamics(self.model, q, u, udot, loads, self.threads, wrenches=wrenches)
 
     # --- slopes -------------------------------------------------------------------------------------------------------
     @property
@@ -239,24 +229,25 @@ class MuscleDriven:
         return self._values(v, motion, pull), self._slope_blocks.gathered(blocks)
 
     def tree_slopes(
-        self, q: FloatArray, u: FloatArray, udot: FloatArray, time: FloatArray
+        self, q: FloatArray, u: FloatArray, udot: FloatArray, outside: Outside
     ) -> tuple[FloatArray, FloatArray, FloatArray]:
         """Of generalized forces of the tree (nodes, n_u, ...) by q, u and udot; of loads and contacts too."""
-        given, loads = (self.model, q, u, udot), self._loads_at(time)
-        if self.contacts is None:
-            return torque_slopes_at(*given, loads, threads=self.threads)
-        touching = self.contacts.slopes(q, u)
-        by_q, by_u, mass = torque_slopes_at(*given, loads, wrenches=touching.wrenches, threads=self.threads)
-        by_q -= touching.by_q
-        by_u -= touching.by_u
+        touching = None if self.contacts is None else self.contacts.slopes(q, u)
+        wrenches = _together(outside.wrenches, None if touching is None else touching.wrenches)
+        given = self.model, q, u, udot, outside.moving
+        by_q, by_u, mass = torque_slopes_at(*given, wrenches=wrenches, threads=self.threads)
+        if touching is not None:
+            by_q -= touching.by_q
+            by_u -= touching.by_u
         return by_q, by_u, mass
 
     def _dynamics_slopes(self, motion: TreeMotion) -> FloatArray:
         """(nodes, n, 3 n) of moments that the motion needs."""
-        q, u, udot, time = motion.q, motion.u, motion.udot, motion.time
-        parts = self.tree_slopes(q, u, udot, time)
+        q, u, udot = motion.q, motion.u, motion.udot
+        parts = self.tree_slopes(q, u, udot, motion.outside)
         if self.embedding.rules:
-            parts = pulled_back(embedded_slopes(self.embedding, q, u, udot, time), parts, self._tree_forces(motion))
+            e = embedded_slopes(self.embedding, q, u, udot, motion.time)
+            parts = pulled_back(e, parts, self._tree_forces(motion))
         return np.concatenate(parts, axis=2)
 
     def _muscle_slopes(self, v: FloatArray, pull: Pull) -> list[FloatArray]:
@@ -346,6 +337,13 @@ class MuscleDriven:
     def curvatures(self, variables: FloatArray, multipliers: FloatArray) -> FloatArray:
         """(nodes, entries) of the sum over outputs of multipliers (nodes, outputs) times second derivatives."""
         return self._curvature_blocks.gathered(curvature_blocks(self, variables, multipliers))
+
+
+def _together(one: FloatArray | None, other: FloatArray | None) -> FloatArray | None:
+    """The sum of wrenches, of which there may be none."""
+    if one is None or other is None:
+        return other if one is None else one
+    return one + other
 
 
 def _contacts(model: Model, threads: int | None) -> GroundContacts | None:

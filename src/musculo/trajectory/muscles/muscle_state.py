@@ -6,11 +6,11 @@ from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
 from musculo.arrays import FloatArray, IntArray
-from musculo.dynamics.loads.external import ExternalLoad
 from musculo.embedding.embedding import Embedding
 from musculo.model.model import Model
 from musculo.trajectory.muscles.muscle_nodes import Fibers, SmoothMuscles, Tendons
 from musculo.trajectory.muscles.node_paths import NodePaths, PathState
+from musculo.trajectory.muscles.outside_loads import Outside
 
 
 class TreeMotion(NamedTuple):
@@ -21,7 +21,7 @@ class TreeMotion(NamedTuple):
     udot: FloatArray
     J: FloatArray  # (nodes, n_u, n)
     time: FloatArray
-    loads: list[ExternalLoad]  # from outside
+    outside: Outside
     contact: FloatArray | None  # (nodes, 6 nodes of the tree) wrenches of contacts with ground
 
 
@@ -80,7 +80,7 @@ class MuscleEquations(Protocol):
         """Of the tree."""
 
     def tree_slopes(
-        self, q: FloatArray, u: FloatArray, udot: FloatArray, time: FloatArray
+        self, q: FloatArray, u: FloatArray, udot: FloatArray, outside: Outside
     ) -> tuple[FloatArray, FloatArray, FloatArray]:
         """Of generalized forces of the tree (nodes, n_u, ...) by q, u and udot; of loads and contacts too."""
 
