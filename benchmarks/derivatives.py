@@ -22,6 +22,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent))
 from dynamics import pinocchio_tree
 from musculo import inverse_dynamics, inverse_dynamics_derivatives, joint_reaction_derivatives, mass_matrix
 from musculo.compile.compiled import compiled
+from musculo.kernels.tree.nodes import Loads, Motion
 from musculo.kernels.tree.rnea import rnea
 from musculo.kernels.tree.tree_frames import work_rows
 from trees import humanoid, random_motion
@@ -51,7 +52,7 @@ def complex_slopes(tree, table, q, u, udot, rows, by_q, by_u):
                 Q[k, 0] = complex(q[f, k], STEP)
             else:
                 U[k - n, 0] = complex(u[f, k - n], STEP)
-            rnea(tree, table, Q, U, A, none, False, W, tau, 0)
+            rnea(tree, table, W, Motion(Q, U, A), Loads(none, False), tau, 0)
             for j in range(n_u):
                 if k < n:
                     by_q[f, j, k] = tau[j, 0].imag / STEP

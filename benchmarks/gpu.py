@@ -84,31 +84,49 @@ def measure(name: str, tree, table, q, u, udot, lanes: int) -> None:
     """Print the rates of one model and how far its numbers are from the CPU's."""
     from numba import cuda
 
-    from musculo.kernels.cuda.cuda_dynamics import aba_on_gpu, crba_on_gpu, launcher, rnea_on_gpu
+    from musculo.kernels.cuda.cuda_dynamics import (
+        Accelerations,
+        GivenFrames,
+        aba_on_gpu,
+        crba_on_gpu,
+        launcher,
+        rnea_on_gpu,
+    )
     from musculo.kernels.cuda.device_arrays import to_device
-    from musculo.kernels.tree.aba import ARTICULATED_ROWS, SLOT_ROWS, aba
+    from musculo.kernels.tree.aba import ARTICULATED_ROWS, SLOT_ROWS, ArticulatedSpace, aba
     from musculo.kernels.tree.crba import COMPOSITE_ROWS, crba
+    from musculo.kernels.tree.nodes import Loads, Motion
     from musculo.kernels.tree.rnea import rnea
-    from musculo.kernels.tree.tree_frames import MotionFrames, crba_frames, over_frames, rnea_frames, work_rows
+    from musculo.kernels.tree.tree_frames import (
+        LoadFrames,
+        MotionFrames,
+        TorqueFrames,
+        crba_frames,
+        over_frames,
+        rnea_frames,
+        work_rows,
+    )
 
     nothing = np.zeros((0, 6))
     n_u, rows, nodes = u.shape[1], work_rows.py_func(tree), tree.parent.size
     cpu, mass = np.empty_like(u), np.empty((len(q), n_u * n_u))
-    over_frames(rnea_frames, (tree, table, MotionFrames(q, u, udot), nothing, False, cpu, nothing), len(q), None)
+    motion, unloaded = MotionFrames(q, u, udot), LoadFrames(nothing, False)
+    over_frames(rnea_frames, (tree, table, motion, unloaded, TorqueFrames(cpu, nothing)), len(q), None)
     over_frames(crba_frames, (tree, table, q, mass), len(q), None)
     start = time.perf_counter()
-    gpu = rnea_on_gpu(tree, table, q, u, udot, nothing, False)
+    gpu = rnea_on_gpu(tree, table, motion, unloaded)
     print(f"{name}: first call {time.perf_counter() - start:.1f} s, compile included")
     print(f"{name}: inverse dynamics, GPU against CPU {abs(gpu - cpu).max() / abs(cpu).max():.1e} relative")
     print(f"{name}: mass matrix, {abs(crba_on_gpu(tree, table, q) - mass).max() / abs(mass).max():.1e} relative")
     free = np.zeros(n_u, dtype=np.int64)
-    again, _ = aba_on_gpu(tree, table, q, u, cpu, np.zeros_like(u), free)
+    again, _ = aba_on_gpu(tree, table, GivenFrames(q, u, cpu, np.zeros_like(u)), free, unloaded)
     print(f"{name}: forward dynamics of inverse dynamics, {abs(again - udot).max() / abs(udot).max():.1e} relative")
     repeat = -(-lanes // len(q))
     Q, U, A = (np.tile(x, (repeat, 1))[:lanes] for x in (q, u, udot))
-    rnea_on_gpu(tree, table, Q, U, A, nothing, False)  # pinned buffers are made once
+    many = MotionFrames(Q, U, A)
+    rnea_on_gpu(tree, table, many, unloaded)  # pinned buffers are made once
     start = time.perf_counter()
-    rnea_on_gpu(tree, table, Q, U, A, nothing, False)
+    rnea_on_gpu(tree, table, many, unloaded)
     elapsed = time.perf_counter() - start
     print(f"{name}: inverse dynamics with transfers {lanes / elapsed / 1e6:.1f} million frames a second")
 
@@ -120,7 +138,8 @@ def measure(name: str, tree, table, q, u, udot, lanes: int) -> None:
     model = (to_device(tree), to_device(table))
     turned = [cuda.to_device(np.ascontiguousarray(x.T)) for x in (Q, U, A)]
     W, out = lanes_of(rows), lanes_of(2 * n_u)
-    resident(f"{name}: inverse dynamics", launcher(rnea), (*model, *turned, turned[0], False, W, out), lanes)
+    inverse = (*model, W, Motion(*turned), Loads(turned[0], False), out)
+    resident(f"{name}: inverse dynamics", launcher(rnea), inverse, lanes)
     some = min(lanes, 1 << 17)
     short = [cuda.to_device(np.ascontiguousarray(x[:some].T)) for x in (Q, U, A)]
     del W
@@ -129,7 +148,9 @@ def measure(name: str, tree, table, q, u, udot, lanes: int) -> None:
     resident(f"{name}: mass matrix", launcher(crba), (*model, short[0], W, C, M), some)
     articulated = cuda.device_array((ARTICULATED_ROWS * nodes + SLOT_ROWS * n_u, some))
     accelerations, least = cuda.device_array((n_u, some)), cuda.device_array((1, some))
-    forward = (*model, *short, short[2], cuda.to_device(free), short[0], False, W, articulated, accelerations, least)
+    space, found = ArticulatedSpace(W, articulated), Accelerations(accelerations, least)
+    given, loads = Motion(short[0], short[1], short[2]), Loads(short[0], False)
+    forward = (*model, space, given, short[2], cuda.to_device(free), loads, found)
     resident(f"{name}: forward dynamics", launcher(aba), forward, some)
 
 
@@ -146,8 +167,9 @@ def derivatives(name: str, tree, table, Q, U, A, q, u, udot) -> None:
         own_slope_frames,
         torque_slope_frames,
     )
-    from musculo.kernels.tree.derivatives.torque_slopes import slope_rows
+    from musculo.kernels.tree.derivatives.torque_slopes import SlopeParts, slope_rows
     from musculo.kernels.tree.node_kinematics import MOTION_ROWS
+    from musculo.kernels.tree.nodes import Loads, Motion
     from musculo.kernels.tree.tree_frames import over_frames, work_rows
 
     n_q, n_u, nothing = q.shape[1], u.shape[1], np.zeros((0, 6))
@@ -172,7 +194,9 @@ def derivatives(name: str, tree, table, Q, U, A, q, u, udot) -> None:
         own = cuda.to_device(np.ascontiguousarray(rows.T))
     sizes = (work_rows.py_func(tree), MOTION_ROWS * tree.parent.size, 6 * n_u, slope_rows.py_func(tree), sum(widths))
     work = [cuda.device_array((rows, lanes)) for rows in sizes]
-    arguments = (to_device(tree), to_device(table), *turned, own, turned[0], False, *work)
+    W, nodes, columns, sums, out = work
+    parts, loads = SlopeParts(nodes, columns, own, sums), Loads(turned[0], False)
+    arguments = (to_device(tree), to_device(table), W, Motion(*turned), loads, parts, out)
     resident(f"{name}: derivatives of inverse dynamics", slope_launcher(), arguments, lanes)
 
 

@@ -77,13 +77,13 @@ def differences(name: str, m, curves, states, opensim: bool) -> np.ndarray:
     """Print how far the GPU's answers are from the CPU's; returns the GPU's."""
     from musculo.kernels.cuda.cuda_muscles import equilibrium_on_gpu
     from musculo.kernels.hill import muscle_table as table
-    from musculo.kernels.hill.hill_frames import equilibrium_packs, opensim_equilibrium_packs
+    from musculo.kernels.hill.hill_frames import MuscleFrames, equilibrium_packs, opensim_equilibrium_packs
     from musculo.kernels.tree.tree_frames import over_frames
 
     cpu = np.empty((table.OUTPUTS, *states[0].shape))
     run = opensim_equilibrium_packs if opensim else equilibrium_packs
     start = time.perf_counter()
-    over_frames(run, (m, curves, *states, False, cpu), len(states[0]), None)
+    over_frames(run, (m, curves, MuscleFrames(*states), False, cpu), len(states[0]), None)
     compiled = time.perf_counter()
     gpu = equilibrium_on_gpu(m, curves, *states, False, opensim)
     print(f"{name}: first call CPU {compiled - start:.1f} s, GPU {time.perf_counter() - compiled:.1f} s, compiling")

@@ -74,7 +74,7 @@ def measure(name: str, case: tuple, lanes: int, methods: list[bool]) -> None:
     """Print the rates of one model and how far its numbers are from the CPU's."""
     from numba import cuda
 
-    from musculo.kernels.cuda.cuda_paths import path_kernels, path_workspaces, paths_on_gpu
+    from musculo.kernels.cuda.cuda_paths import PathsFound, path_kernels, path_workspaces, paths_on_gpu
     from musculo.kernels.cuda.cuda_tables import table_on_device
 
     tree, functions, paths, table, q, answers = case
@@ -97,7 +97,7 @@ def measure(name: str, case: tuple, lanes: int, methods: list[bool]) -> None:
         given, run = [x.words for x in tables], path_kernels(tree, functions, paths, literal)
         work = [cuda.device_array((rows, lanes), dtype=t) for rows, t in path_workspaces(tree, paths, literal)]
         Q_d = cuda.to_device(np.ascontiguousarray(Q.T))
-        out = tuple(cuda.device_array((rows, lanes)) for rows in (n, n, n * n_u))
+        out = PathsFound(*(cuda.device_array((rows, lanes)) for rows in (n, n, n * n_u)))
         for threads in (32, 64, 128):
             times = []
             for _ in range(4):

@@ -79,6 +79,7 @@ def dynamics(path: str) -> None:
 
     from musculo.kernels.cuda.cuda_dynamics import rnea_on_gpu
     from musculo.kernels.tree.nodes import Tree
+    from musculo.kernels.tree.tree_frames import LoadFrames, MotionFrames
 
     with np.load(path) as file:
         fields = {key: file[key] for key in file.files}
@@ -86,36 +87,36 @@ def dynamics(path: str) -> None:
     columns = {k.removeprefix("table|"): v for k, v in fields.items() if k.startswith("table|")}
     table = namedtuple("FunctionTable", columns)(**columns)
     q, u, udot, cpu = (fields[k] for k in ("q", "u", "udot", "tau"))
-    nothing = np.zeros((0, 6))
+    unloaded = LoadFrames(np.zeros((0, 6)), False)
     start = time.perf_counter()
-    gpu = rnea_on_gpu(tree, table, q, u, udot, nothing, False)
+    gpu = rnea_on_gpu(tree, table, MotionFrames(q, u, udot), unloaded)
     print(
         f"inverse dynamics: first call {time.perf_counter() - start:.1f} s; {_off(gpu, cpu):.0e} from the CPU, relative"
     )
-    many = [np.tile(x, (FRAMES // len(x), 1)) for x in (q, u, udot)]
-    rnea_on_gpu(tree, table, *many, nothing, False)  # pinned buffers are made once
+    many = MotionFrames(*(np.tile(x, (FRAMES // len(x), 1)) for x in (q, u, udot)))
+    rnea_on_gpu(tree, table, many, unloaded)  # pinned buffers are made once
     times = []
     for _ in range(5):
         start = time.perf_counter()
-        gpu = rnea_on_gpu(tree, table, *many, nothing, False)
+        gpu = rnea_on_gpu(tree, table, many, unloaded)
         times.append(time.perf_counter() - start)
     _say("with transfers", times, 8 * FRAMES * (3 * 37 + 37))
     print(f"    last batch {_off(gpu[-len(q) :], cpu):.0e} from the CPU, relative")
-    locked = [cuda.pinned_array(x.shape) for x in many]
+    locked = MotionFrames(*(cuda.pinned_array(x.shape) for x in many))
     for x, y in zip(locked, many, strict=True):
         np.copyto(x, y)
     times = []
     for _ in range(5):
         start = time.perf_counter()
-        gpu = rnea_on_gpu(tree, table, *locked, nothing, False)
+        gpu = rnea_on_gpu(tree, table, locked, unloaded)
         times.append(time.perf_counter() - start)
     _say("with transfers, from page-locked arrays", times, 8 * FRAMES * (3 * 37 + 37))
     print(f"    {_off(gpu[-len(q) :], cpu):.0e} from the CPU, relative")
-    there = [cuda.to_device(x) for x in many]
+    there = MotionFrames(*(cuda.to_device(x) for x in many))
     times = []
     for _ in range(5):
         start = time.perf_counter()
-        result = rnea_on_gpu(tree, table, *there, nothing, False, stays=True)
+        result = rnea_on_gpu(tree, table, there, unloaded, stays=True)
         times.append(time.perf_counter() - start)
     _say("arrays that stay on the device", times, 0)
     print(f"    {_off(result[-len(q) :].copy_to_host(), cpu):.0e} from the CPU, relative")

@@ -344,12 +344,12 @@ def test_projections_are_the_smallest_in_the_metric_of_mass():
     assert drift.worst == "closure"
 
 
-def test_stabilisation_pulls_errors_back_as_stated():
+def test_stabilization_pulls_errors_back_as_stated():
     """gddot = -2 a gdot - a^2 g."""
     model, a = four_bar(), 7.0
     q = musculo.embedding_of(model).branch + np.array([0.01, -0.02, 0.015])
     u = np.array([0.3, -0.4, 1.0])
-    found = musculo.constrained_acceleration(model, q, u, np.zeros(3), stabilisation=a)
+    found = musculo.constrained_acceleration(model, q, u, np.zeros(3), stabilization=a)
     x = musculo.constraint_residuals(model, q, u)
     gddot = x.jacobian[0] @ found.udot + x.bias[0]
     assert_close(gddot, -2 * a * (x.jacobian[0] @ u) - a**2 * x.residual[0], ROUNDING, "gddot")

@@ -16,6 +16,7 @@ from musculo.functions import Linear, Polynomial, Sine
 from musculo.kernels.paths.path_arms import moment_arms
 from musculo.kernels.paths.path_points import ENTRY_ROWS, TAG_ROWS, active_points
 from musculo.kernels.tree.node_kinematics import MOTION_ROWS, kinematics, twists
+from musculo.kernels.tree.nodes import Motion
 from musculo.model import CoordinateCoupler
 from musculo.model.force import Muscle
 from musculo.model.joints import Axis, BallJoint, CustomJoint, PinJoint, SliderJoint
@@ -166,7 +167,7 @@ def complex_arms(model, q):
     lane, W = np.ascontiguousarray(q[:, None]), k._work()
     rest, motion = np.zeros((k.n_u, 1), dtype=complex), np.zeros((MOTION_ROWS * k.n, 1), dtype=complex)
     columns = np.zeros((6 * k.n_u, 1), dtype=complex)
-    kinematics(k.tree, k.table, lane, rest, rest, False, W, motion, 0)
+    kinematics(k.tree, k.table, W, Motion(lane, rest, rest), False, motion, 0)
     twists(k.tree, W, motion, columns, 0)
     entries, n = int(p.paths.first_point[-1]), len(p.names)
     C, I = np.zeros((ENTRY_ROWS * entries, 1), dtype=complex), np.zeros((TAG_ROWS * entries, 1), dtype=np.int64)

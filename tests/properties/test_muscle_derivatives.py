@@ -7,7 +7,7 @@ import pytest
 from numpy.testing import assert_allclose
 
 from musculo.kernels.hill import muscle_table as table
-from musculo.kernels.hill.hill_frames import equilibrium_frames
+from musculo.kernels.hill.hill_frames import MuscleFrames, equilibrium_frames
 from musculo.muscle.fibers.compile_muscles import compiled_muscles
 from musculo.muscle.fibers.equilibrium import Status, muscle_equilibrium, muscle_force
 from support.complex_kernels import slope, step
@@ -32,7 +32,7 @@ def case():
 def complex_equilibrium(model, length, speed, activation):
     L, v, a = (np.ascontiguousarray(x, dtype=complex) for x in (length, speed, activation))
     out = np.empty((table.OUTPUTS, *L.shape), dtype=complex)
-    equilibrium_frames(*compiled_muscles(model).arrays, L, v, a, False, out, 0, len(L))
+    equilibrium_frames(*compiled_muscles(model).arrays, MuscleFrames(L, v, a), False, out, 0, len(L))
     return out, out[table.STATUS].real
 
 

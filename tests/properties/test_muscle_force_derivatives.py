@@ -9,7 +9,7 @@ import pytest
 
 from musculo.errors import InvalidInput
 from musculo.kernels.hill import muscle_table as table
-from musculo.kernels.hill.hill_frames import equilibrium_frames
+from musculo.kernels.hill.hill_frames import MuscleFrames, equilibrium_frames
 from musculo.muscle import equilibrium_residual, muscle_equilibrium, muscle_force_derivatives
 from musculo.muscle.fibers.compile_muscles import compiled_muscles
 from musculo.muscle.fibers.equilibrium import Status
@@ -71,9 +71,8 @@ def test_by_state(case):
         at = {k: step(x, np.ones_like(x)) if k == name else x for k, x in state.items()}
         L, v, a = (np.ascontiguousarray(x, dtype=complex) for x in at.values())
         out = np.empty((table.OUTPUTS, *L.shape), dtype=complex)
-        equilibrium_frames(
-            *compiled_muscles(model, tendon == "rigid").arrays, L, v, a, tendon == "rigid", out, 0, len(L)
-        )
+        arrays, at = compiled_muscles(model, tendon == "rigid").arrays, MuscleFrames(L, v, a)
+        equilibrium_frames(*arrays, at, tendon == "rigid", out, 0, len(L))
         expected = slope(out[table.TENDON_FORCE])
         worst = np.abs(getattr(found, f"by_{name}") - expected).max(axis=0)
         assert (worst <= EXACT * _unit(f"by_{name}")).all(), (name, dict(zip(model.muscle_names, worst, strict=True)))

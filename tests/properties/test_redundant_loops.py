@@ -159,4 +159,4 @@ def test_equations_that_contradict_are_told_from_those_that_repeat():
     model = model.replace(constraints=(model.constraints[0], wrong))
     q = np.array([0.9, -0.9, 0.9, 0.9])
     with pytest.raises(SingularSystem, match="the pose is off the constraints by"):
-        constrained_acceleration(model, q, np.zeros(4), np.zeros(4), stabilisation=10.0)
+        constrained_acceleration(model, q, np.zeros(4), np.zeros(4), stabilization=10.0)

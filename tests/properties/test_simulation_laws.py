@@ -108,7 +108,7 @@ def test_projection_holds_where_nothing_else_does():
     """Loose steps leave the loop by themselves; projected steps do not."""
     options = {"method": "rkf45", "formulation": "constrained", "rtol": 1e-5, "atol": 1e-5}
     free, held = (
-        run(four_bar(), None, None, (0.0, 2.0), stabilisation=way, **options).drift.position.max()
+        run(four_bar(), None, None, (0.0, 2.0), stabilization=way, **options).drift.position.max()
         for way in (0.0, "project")
     )
     assert held < 1e-10
@@ -147,6 +147,6 @@ def test_drift_of_multistep_methods_does_not_grow(method):
     assert done.drift is not None
     first, last = (done.drift.position[part].max() for part in (done.time <= 1.0, done.time >= 9.0))
     assert 0.0 < last < 3.0 * first
-    projected = run(four_bar(), None, None, (0.0, 10.0), method=method, stabilisation="project", **options)
+    projected = run(four_bar(), None, None, (0.0, 10.0), method=method, stabilization="project", **options)
     assert projected.drift is not None
     assert projected.drift.position.max() < ROUNDING

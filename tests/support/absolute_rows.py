@@ -12,7 +12,7 @@ from musculo.absolute.frame import Frame
 from musculo.absolute.given_motion import Given, GivenNumbers, GivenOrientation, GivenPose
 from musculo.absolute.mechanism import Mechanism
 from musculo.functions import MultivariatePolynomial, Polynomial, Sine
-from musculo.kernels.absolute.absolute_system import FRAME_ROWS, SCRATCH_ROWS
+from musculo.kernels.absolute.absolute_system import FRAME_ROWS, SCRATCH_ROWS, AbsoluteState, EquationRows, PlacedFrames
 from musculo.kernels.absolute.constraint_rows import acceleration_rows, position_rows
 from musculo.kernels.absolute.moving_frames import place_frames
 from musculo.model.joints import Axis
@@ -96,10 +96,11 @@ class ComplexRows:
         W = room(12 * (s.bodies + 1) + FRAME_ROWS * s.frame_body.size + SCRATCH_ROWS)
         H, phi, nu, gamma = (room(n) for n in (6 * s.dof_coordinate.size, *(s.equations,) * 3))
         J, X, V, S = room(s.column.size), lane(x), lane(v), lane(signals)
-        place_frames(s, table, X, V, S, moving, W, H, 0)
-        position_rows(s, table, X, S, W, H, phi, nu, J, 0)
+        state, placed = AbsoluteState(X, V, S), PlacedFrames(W, H)
+        place_frames(s, table, state, moving, placed, 0)
+        position_rows(s, table, state, placed, EquationRows(phi, nu, gamma, J), 0)
         if moving:
-            acceleration_rows(s, table, X, V, S, W, gamma, 0)
+            acceleration_rows(s, table, state, placed, gamma, 0)
         dense = np.zeros((s.equations, self.m.n_unknowns), dtype=complex)
         for r in range(s.equations):
             at = slice(s.row_first[r], s.row_first[r + 1])

@@ -7,7 +7,7 @@ import numpy as np
 from musculo import kinematics
 from musculo.compile.compiled import compiled
 from musculo.forces.acting_data import acting_data
-from musculo.kernels.forces.acting_forces import acting_forces, acting_room
+from musculo.kernels.forces.acting_forces import ForceState, ForceSums, acting_forces, acting_room
 
 
 def wrenches(model, q, u, controls=None, time=None, **options):
@@ -22,7 +22,7 @@ def wrenches(model, q, u, controls=None, time=None, **options):
     Q, U, C = lanes
     room = acting_room(p)
     for lane in range(frames):
-        acting_forces(p, float(time[lane]), Q, U, motion, C, E, tau, room, lane)
+        acting_forces(p, float(time[lane]), ForceState(Q, U, motion), C, ForceSums(E, tau), room, lane)
     return E.T.reshape(frames, nodes, 6), tau.T
 
 

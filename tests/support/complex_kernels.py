@@ -9,10 +9,10 @@ import numpy as np
 
 from musculo import Model
 from musculo.compile.compiled import compiled
-from musculo.kernels.tree.aba import ARTICULATED_ROWS, SLOT_ROWS, aba
+from musculo.kernels.tree.aba import ARTICULATED_ROWS, SLOT_ROWS, ArticulatedSpace, aba
 from musculo.kernels.tree.crba import COMPOSITE_ROWS, crba
 from musculo.kernels.tree.node_kinematics import MOTION_ROWS, kinematics
-from musculo.kernels.tree.nodes import FORCE, MOMENT, NODE_ROWS
+from musculo.kernels.tree.nodes import FORCE, MOMENT, NODE_ROWS, Loads, Motion
 from musculo.kernels.tree.rnea import rnea
 from musculo.kernels.tree.tree_frames import work_rows
 
@@ -33,6 +33,10 @@ def _lane(x) -> np.ndarray:
     return np.ascontiguousarray(np.asarray(x, dtype=complex)[:, None])
 
 
+def _motion(q, u, udot) -> Motion:
+    return Motion(_lane(q), _lane(u), _lane(udot))
+
+
 class ComplexKernels:
     """rnea, crba, aba and kinematics in complex128; arrays without a lane axis."""
 
@@ -46,16 +50,15 @@ class ComplexKernels:
 
     def rnea(self, q, u, udot):
         tau, none = _lane(np.zeros(self.n_u)), np.zeros((0, 1), dtype=complex)
-        rnea(self.tree, self.table, _lane(q), _lane(u), _lane(udot), none, False, self._work(), tau, 0)
+        rnea(self.tree, self.table, self._work(), _motion(q, u, udot), Loads(none, False), tau, 0)
         return tau[:, 0]
 
     def wrenches(self, q, u, udot, external=None):
         """(nodes, 6): force and moment through the joint onto each node, in the node's frame; `external` likewise in
         ground, about its origin."""
         W, tau = self._work(), _lane(np.zeros(self.n_u))
-        given = _lane(np.zeros(0) if external is None else np.ravel(external))
-        loaded = external is not None
-        rnea(self.tree, self.table, _lane(q), _lane(u), _lane(udot), given, loaded, W, tau, 0)
+        loads = Loads(_lane(np.zeros(0) if external is None else np.ravel(external)), external is not None)
+        rnea(self.tree, self.table, W, _motion(q, u, udot), loads, tau, 0)
         rows = W[: NODE_ROWS * self.n, 0].reshape(self.n, NODE_ROWS)
         return np.concatenate([rows[:, FORCE : FORCE + 3], rows[:, MOMENT : MOMENT + 3]], axis=1)
 
@@ -68,13 +71,14 @@ class ComplexKernels:
         A = _lane(np.ones(ARTICULATED_ROWS * self.n + SLOT_ROWS * self.n_u))
         udot, none = _lane(np.zeros(self.n_u)), np.zeros((0, 1), dtype=complex)
         free = np.zeros(self.n_u, dtype=np.int64)
-        aba(self.tree, self.table, _lane(q), _lane(u), _lane(tau), udot, free, none, False, self._work(), A, 0)
+        motion, space = Motion(_lane(q), _lane(u), udot), ArticulatedSpace(self._work(), A)
+        aba(self.tree, self.table, space, motion, _lane(tau), free, Loads(none, False), 0)
         return udot[:, 0]
 
     def motion(self, q, u, udot):
         """(nodes, MOTION_ROWS): R, p, w, v, alpha, a of each node in ground."""
         out = _lane(np.zeros(MOTION_ROWS * self.n))
-        kinematics(self.tree, self.table, _lane(q), _lane(u), _lane(udot), True, self._work(), out, 0)
+        kinematics(self.tree, self.table, self._work(), _motion(q, u, udot), True, out, 0)
         return out[:, 0].reshape(self.n, MOTION_ROWS)
 
     def coriolis(self, q, u):

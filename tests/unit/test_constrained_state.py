@@ -79,7 +79,7 @@ def test_rates_are_those_of_many_frames(name):
     assert ConstrainedState.serves(model)
     state = ConstrainedState(model, 7.0)
     found = state.rates(t, np.concatenate([q, u]), tau)
-    known = musculo.constrained_acceleration(model, q, u, tau, time=t, stabilisation=7.0)
+    known = musculo.constrained_acceleration(model, q, u, tau, time=t, stabilization=7.0)
     scale = np.abs(known.udot).max()
     np.testing.assert_allclose(found[: q.size], musculo.coordinate_rates(model, q, u), rtol=0, atol=ROUNDING)
     np.testing.assert_allclose(found[q.size :], known.udot, rtol=0, atol=ROUNDING * scale)

@@ -61,7 +61,7 @@ def test_a_run_that_drifts_away_is_not_finished(method):
         *(None, None, np.linspace(0.0, 4.0, 9)),
         method=method,
         formulation="constrained",
-        stabilisation=0.0,
+        stabilization=0.0,
         rtol=3e-2,
         atol=3e-2,
     )

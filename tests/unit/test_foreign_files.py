@@ -12,7 +12,7 @@ import pytest
 import musculo
 from musculo.demo import ARM_FILE, ARM_FLEXION_FILE
 from musculo.errors import InvalidFile
-from musculo.io.foreign import recognised
+from musculo.io.foreign import recognized
 from support.c3d_files import C3DMaker
 
 
@@ -106,7 +106,7 @@ def test_markers_of_an_unknown_ending_say_how_they_can_be_given(tmp_path):
 
 
 def test_what_is_not_recognised_is_left_to_the_readers():
-    assert recognised(b"words") is None
-    assert recognised(b"<VTKFile type='PolyData'/>") is None
-    assert recognised(b"\0" * 600) is None
-    assert recognised(b"") is None
+    assert recognized(b"words") is None
+    assert recognized(b"<VTKFile type='PolyData'/>") is None
+    assert recognized(b"\0" * 600) is None
+    assert recognized(b"") is None

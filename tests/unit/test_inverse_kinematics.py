@@ -102,7 +102,7 @@ def test_slopes_are_those_of_the_objective(coupled, size):
 
     def slopes(z):
         _, q = cost(z)
-        slopes_of_fit(c.tree, e.couplings, e.table, targets, there, True, q, space, 0)
+        slopes_of_fit(problem, there, True, q, space, 0)
         n = c.n_u
         at = unknowns.speed
         return space.gradient[at, 0].copy(), space.hessian[:, 0].reshape(n, n)[np.ix_(at, at)].copy()

@@ -260,8 +260,8 @@ def test_bad_arguments_are_refused():
         musculo.embedding_of(model, branch=np.zeros((2, 3)))
     with pytest.raises(InvalidInput, match="guess has 2 frames and z 3"):
         musculo.embedding_of(model).coordinates(np.zeros((3, 1)), guess=np.zeros((2, 3)))
-    with pytest.raises(InvalidInput, match="stabilisation"):
-        musculo.constrained_acceleration(model, np.zeros(3), np.zeros(3), np.zeros(3), stabilisation=-1.0)
+    with pytest.raises(InvalidInput, match="stabilization"):
+        musculo.constrained_acceleration(model, np.zeros(3), np.zeros(3), np.zeros(3), stabilization=-1.0)
     with pytest.raises(UnknownName, match="constraint between bodies 'x'"):
         musculo.constrained_acceleration(model, np.zeros(3), np.zeros(3), np.zeros(3)).reaction("x")
 

@@ -9,6 +9,9 @@ from numpy.testing import assert_allclose
 from musculo import muscle_equilibrium, muscle_force
 from musculo.kernels.tracking.muscle_node import (
     Node,
+    NodeReach,
+    RestingActivations,
+    RestingMuscles,
     node_activations,
     node_excitations,
     node_reach,
@@ -41,7 +44,7 @@ def reached(arrays, node, excitation, opensim):
     found = np.empty((3, 2, n))
     found[2] = node.fiber
     x = np.full(n, excitation)
-    node_reach(*arrays, node, x, x, opensim, *found)
+    node_reach(*arrays, node, x, x, opensim, NodeReach(*found))
     assert_allclose(found[:, 0], found[:, 1], atol=ROUNDING)
     return found[:, 0]
 
@@ -69,10 +72,11 @@ def test_forces_and_excitations_are_found_again(method):
     ends = [reached(arrays, node, x, opensim) for x in (LEAST, MOST)]
     bounds, forces = (np.stack([end[k] for end in ends]) for k in (0, 1))
     assert (forces[1] > forces[0]).all()
+    reach = NodeReach(bounds, forces, np.stack([end[2] for end in ends]))
     for excitation in (0.1, 0.5, 0.8):
         a, force, fiber = reached(arrays, node, excitation, opensim)
         again, length = np.full(n, 0.5), node.fiber.copy()
-        node_activations(*arrays, node, bounds, forces, force, opensim, again, length)
+        node_activations(*arrays, node, reach, force, opensim, again, length)
         assert_allclose(again, a, atol=1e-7)
         assert_allclose(length, fiber, atol=ROUNDING)
         x = np.empty(n)
@@ -81,7 +85,7 @@ def test_forces_and_excitations_are_found_again(method):
     # beyond what can be reached, the nearer end
     for k, beyond in ((0, -1.0), (1, 1.0)):
         again, length = np.full(n, 0.5), node.fiber.copy()
-        node_activations(*arrays, node, bounds, forces, forces[k] + beyond, opensim, again, length)
+        node_activations(*arrays, node, reach, forces[k] + beyond, opensim, again, length)
         assert_allclose(again, bounds[k])
 
 
@@ -91,12 +95,13 @@ def test_activations_at_rest_are_the_inverse_of_the_equilibrium():
     for a in (0.1, 0.5, 0.9):
         force = muscle_equilibrium(model, node.length, node.speed, a).tendon_force
         found, slope, fiber = np.full(n, 0.3), np.empty(n), np.empty(n)
-        resting_activations(*arrays, node.length, node.speed, force, False, found, slope, fiber)
+        answer = RestingActivations(found, slope, fiber)
+        resting_activations(*arrays, RestingMuscles(node.length, node.speed, force), False, answer)
         assert_allclose(found, a, atol=1e-7)
         more = muscle_equilibrium(model, node.length, node.speed, a + 1e-5).tendon_force
         less = muscle_equilibrium(model, node.length, node.speed, a - 1e-5).tendon_force
         assert_allclose(slope, 2e-5 / (more - less), rtol=1e-4)
     # a line beyond the strength
     most = muscle_equilibrium(model, node.length, node.speed, 1.0).tendon_force
-    resting_activations(*arrays, node.length, node.speed, most + 10.0, False, found, slope, fiber)
+    resting_activations(*arrays, RestingMuscles(node.length, node.speed, most + 10.0), False, answer)
     assert_allclose(found, 1.0 + 10.0 * slope, rtol=1e-6)

@@ -47,4 +47,4 @@ def test_repeated_equations_that_contradict_are_named():
     model = model.replace(constraints=(model.constraints[0], far))
     q = embedding_of(four_bar()).branch
     with pytest.raises(SingularSystem, match="closure"):
-        constrained_acceleration(model, q, np.zeros(3), np.zeros(3), stabilisation=10.0)
+        constrained_acceleration(model, q, np.zeros(3), np.zeros(3), stabilization=10.0)

@@ -293,7 +293,7 @@ ANGLES = np.degrees(np.stack([np.sin(3.0 * TIME), np.cos(2.0 * TIME)], axis=1))
 DENSE = np.linspace(0.1, 1.0, 37)
 
 
-def labelled(kind):
+def labeled(kind):
     """Two angles in degrees and what they are called, as users hold them."""
     pandas, xarray = pytest.importorskip("pandas"), pytest.importorskip("xarray")
     table = Table(TIME, ("hip", "knee"), ANGLES, degrees=True)
@@ -321,7 +321,7 @@ def labelled(kind):
     ids=["derivative", "second derivative", "resample", "fill", "lowpass", "lowpass as OpenSim"],
 )
 def test_labelled_signals_keep_kind_names_and_units(kind, work, order):
-    given = labelled(kind.split(",")[0])
+    given = labeled(kind.split(",")[0])
     plain = np.asarray(given)
     time, found = work(TIME, given.transpose() if "last" in kind else given)
     known_time, known = work(TIME, plain)
@@ -350,8 +350,8 @@ def test_labelled_signals_keep_kind_names_and_units(kind, work, order):
 def test_splines_have_no_unit_and_refuse_degrees(make):
     for kind in ("data frame", "series", "xarray"):
         with pytest.raises(InvalidInput, match=r"values are in deg.*convert first \(table.in_radians\(model\)"):
-            make(TIME, labelled(kind))
-    given = labelled("data frame")
+            make(TIME, labeled(kind))
+    given = labeled("data frame")
     given.attrs = {"degrees": 1}
     with pytest.raises(InvalidInput, match="values are in degrees, as their attrs say"):
         make(TIME, given)

@@ -177,9 +177,9 @@ def test_too_many_steps_are_an_outcome():
         ({"loads": 3.0}, "loads is 3.0"),
         ({"events": 3.0}, "events is 3.0"),
         ({"events": [3.0]}, "an event is 3.0"),
-        ({"stabilisation": 1.0}, "is for formulation='constrained'"),
+        ({"stabilization": 1.0}, "is for formulation='constrained'"),
         ({"independent": "a", "formulation": "constrained"}, "all coordinates are integrated"),
-        ({"stabilisation": -1.0, "formulation": "constrained"}, "stabilisation is -1.0"),
+        ({"stabilization": -1.0, "formulation": "constrained"}, "stabilization is -1.0"),
     ],
 )
 def test_bad_input_is_one_clear_sentence(changes, words):

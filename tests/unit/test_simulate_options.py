@@ -194,12 +194,12 @@ def test_projected_states_are_on_the_constraints_at_every_time(method):
     options = {"method": method, "formulation": "constrained", "rtol": 1e-5, "atol": 1e-5}
     low = musculo.simulation.SimulationEvent("low", lambda t, q, u: q[0] - 0.5)
     held = musculo.simulate(
-        four_bar(), None, None, np.linspace(0.0, 1.0, 37), stabilisation="project", events=[low], **options
+        four_bar(), None, None, np.linspace(0.0, 1.0, 37), stabilization="project", events=[low], **options
     )
     assert held.status == "finished"
     assert held.drift.position.max() < 1e-10
     assert held.drift.velocity.max() < 1e-10
-    assert held.provenance.options["stabilisation"].startswith("project")
+    assert held.provenance.options["stabilization"].startswith("project")
     at = musculo.simulation.constraint_drift(four_bar(), *held.at(0.123456))
     assert max(at.position, at.velocity) < 1e-10
     for event in held.events:
@@ -220,7 +220,7 @@ def test_results_say_where_they_come_from():
     made = done.provenance
     assert (made.made_by, made.model, made.model_hash) == ("simulate", "four-bar", model.hash)
     assert made.options["forces"] == "plain, kernels, constant"
-    assert made.options["stabilisation"] == "10 /s"
+    assert made.options["stabilization"] == "10 /s"
     assert made.options["method"] == "cvode"
     assert made.options["max_step"] == "0.1"
     assert "independent" not in made.options

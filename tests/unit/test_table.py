@@ -9,7 +9,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from musculo import Markers, Table, write_netcdf
 from musculo.errors import InvalidFile, InvalidInput, UnknownName
 from musculo.io import read_netcdf
-from musculo.results import Provenance, labelled
+from musculo.results import Provenance, labeled
 from musculo.results.angle_columns import rotational_coordinates
 from musculo.signals import lowpass
 
@@ -193,7 +193,7 @@ def test_results_say_what_made_them(leg):
 def test_labelled_results_survive_netcdf(tmp_path, leg):
     made = Provenance.of("muscle_geometry", leg)
     labels = {"time": [0.0, 0.5], "muscle": ["soleus", "été"], "coordinate": ["knee", "hip", "ankle"]}
-    arms = labelled("moment_arm", np.arange(12.0).reshape(2, 2, 3), labels, "m", made)
+    arms = labeled("moment_arm", np.arange(12.0).reshape(2, 2, 3), labels, "m", made)
     assert arms.dims == ("time", "muscle", "coordinate")
     assert float(arms.sel(muscle="été", coordinate="hip", time=0.5)) == 10.0
     write_netcdf(arms, tmp_path / "a.nc")
@@ -219,11 +219,11 @@ def test_tables_and_markers_survive_netcdf(tmp_path):
 
 def test_bad_labels_and_files(tmp_path):
     with pytest.raises(InvalidInput, match=r"its labels are time 2"):
-        labelled("x", np.ones(3), {"time": [0.0, 1.0]})
+        labeled("x", np.ones(3), {"time": [0.0, 1.0]})
     with pytest.raises(InvalidInput, match="needs a labeled result"):
         write_netcdf([1.0], tmp_path / "a.nc")
     with pytest.raises(InvalidInput, match="a table needs time"):
-        Table.from_xarray(labelled("x", np.ones(1), {"muscle": ["a"]}))
+        Table.from_xarray(labeled("x", np.ones(1), {"muscle": ["a"]}))
     (tmp_path / "b.nc").write_bytes(b"CDF\x02" + b"\xff" * 40)
     for name in ("b.nc", "c.nc"):
         with pytest.raises(InvalidFile, match=name):

@@ -19,6 +19,7 @@ from musculo.absolute.mechanism import Mechanism
 from musculo.arrays import FloatArray
 from musculo.errors import InvalidInput, SingularSystem
 from musculo.functions.function import Function
+from musculo.kernels.absolute.absolute_system import AbsoluteState
 from musculo.kernels.absolute.free_motion import MOTION_ROWS, FreeFrames, free_frames, projected_state
 from musculo.kernels.absolute.normal_equations import UNDETERMINED
 from musculo.model.joints.joint import FreeMotion as FreeJointMotion
@@ -236,7 +237,8 @@ class FreeMotion:
         c = self.mechanism.compiled
         x, v = y[: self.n_x].copy(), y[self.n_x :].copy()
         signals = self._signals(np.array([t]))[0]
-        taken = projected_state(c.system, c.table, c.pattern, x, v, signals, self._penalty, _CLOSED, _MOST_STEPS)
+        start = AbsoluteState(x, v, signals)
+        taken = projected_state(c.system, c.table, c.pattern, start, self._penalty, _CLOSED, _MOST_STEPS)
         if taken < 0:
             off = self.missed(t, np.concatenate([x, v]) if np.isfinite(x).all() else y)
             names = ", ".join(missed(self.mechanism, off)) or ", ".join(dict.fromkeys(self.equation_names))

@@ -15,7 +15,7 @@ from musculo.errors import UnknownName
 from musculo.like import Like, Method, method_of
 from musculo.model.body import GROUND
 from musculo.model.model import Model
-from musculo.results.labelled_arrays import AXES
+from musculo.results.labeled_arrays import AXES
 from musculo.results.provenance import Provenance
 from musculo.results.result_base import Result, Series, also
 from musculo.results.table import Table

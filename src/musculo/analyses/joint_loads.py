@@ -41,7 +41,7 @@ from musculo.model.function_path import FunctionPath
 from musculo.model.model import Model
 from musculo.muscle.path_loads.path_wrenches import PathWrenches
 from musculo.muscle.paths.geometry import STATUSES
-from musculo.results.labelled_arrays import AXES
+from musculo.results.labeled_arrays import AXES
 from musculo.results.notebook_figures import series_html
 from musculo.results.result_base import Result, Series, also, times_or_numbers
 from musculo.results.table import Table

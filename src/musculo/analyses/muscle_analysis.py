@@ -22,7 +22,7 @@ from musculo.muscle.fibers.compile_muscles import compiled_muscles
 from musculo.muscle.fibers.equilibrium import MuscleForces, Status, Tendon, muscle_equilibrium, muscle_force
 from musculo.muscle.fibers.tendon_states import fiber_length_at_tension
 from musculo.muscle.paths.geometry import STATUSES, PathGeometry, muscle_geometry
-from musculo.results.labelled_arrays import labelled
+from musculo.results.labeled_arrays import labeled
 from musculo.results.result_base import Result, also
 from musculo.results.table import Table
 
@@ -112,7 +112,7 @@ class MuscleAnalysis(Result):
             coordinates: whose moment arms and moments are wanted; all by default.
         """
         if self.length.ndim == 1:
-            raise InvalidInput("the muscles were analysed for a single pose; a table needs frames")
+            raise InvalidInput("the muscles were analyzed for a single pose; a table needs frames")
         columns = _indices("muscle", muscles, self.muscle_names)
         names = tuple(self.muscle_names[k] for k in columns)
         made = self.provenance
@@ -136,13 +136,13 @@ class MuscleAnalysis(Result):
         rows = self._rows(time)
         labels = {**rows, "muscle": self.muscle_names}
         wanted = (("", "activation", "1"), ("", "speed", "m/s"), ("", "penalty", "m"), *_FILES)
-        parts = {name: labelled(name, getattr(self, name), labels, unit) for _, name, unit in wanted}
+        parts = {name: labeled(name, getattr(self, name), labels, unit) for _, name, unit in wanted}
         for name in ("moment_arm", "moment"):
-            parts[name] = labelled(name, getattr(self, name), {**labels, "coordinate": self.coordinate_names})
-        parts["status"] = labelled("status", self.status, labels)
+            parts[name] = labeled(name, getattr(self, name), {**labels, "coordinate": self.coordinate_names})
+        parts["status"] = labeled("status", self.status, labels)
         parts["status"].attrs["flag_values"] = [int(s) for s in Status]
         parts["status"].attrs["flag_meanings"] = " ".join(s.name.lower() for s in Status)
-        parts["path_status"] = labelled("path_status", self.path_status, labels)
+        parts["path_status"] = labeled("path_status", self.path_status, labels)
         parts["path_status"].attrs["flag_values"] = list(range(len(STATUSES)))
         parts["path_status"].attrs["flag_meanings"] = " ".join(word.replace(" ", "_") for word in STATUSES)
         return xarray.Dataset(parts, attrs=self.provenance.attributes())

@@ -25,7 +25,7 @@ Summary = dict[str, Any]
 ROTATION, TRANSLATION, MIXED, QUATERNION, UNKNOWN = "rotation", "translation", "mixed", "quaternion", "unknown"
 
 
-def summarise(model: Model, file: Path) -> Summary:
+def summarize(model: Model, file: Path) -> Summary:
     """Everything worth telling, in SI units and radians; numbers that are not finite become None."""
     problems: list[str] = []
     drivers: dict[str, tuple[str, str]] = {}

@@ -33,7 +33,7 @@ BAD_FORCE, BAD_MOMENT = 0.2, 0.1
 RESERVE = 0.05
 _LITTLE = 0.05  # of the largest joint moment of all: a reserve that gives no more is not bad
 _LEAST = 0.01  # of the largest joint moment of all: what a reserve is compared with at least, since toes need little
-HEIGHT = 1.0  # [m] the height of a body's mass centre, where moments of residuals are judged
+HEIGHT = 1.0  # [m] the height of a body's mass center, where moments of residuals are judged
 _GRAVITY = 9.80665
 _AGAIN = 0.1  # of the limit: residual actuators that differ less from the residuals of moments are the same thing
 _RESIDUAL = re.compile(r"(?:^|_)([FM])[XYZ](?:_|$)")  # OpenSim's names of what holds a free body
@@ -344,7 +344,7 @@ def _motors(used: list[Peak], angles: frozenset[str], title: str) -> list[Findin
 def _largest_moments(trial: Trial) -> tuple[dict[str, float], float]:
     """The largest moment about each coordinate, and the largest of all but those of the free base."""
     base = free_base(trial.model) if trial.model is not None else ()
-    # static optimisation tells what it had to serve, which counts where inverse dynamics was not run
+    # static optimization tells what it had to serve, which counts where inverse dynamics was not run
     peaks = {name: float(peak) for record in trial.records for name, peak in record.get("moments", {}).items()}
     if trial.moments is not None:
         peaks = {

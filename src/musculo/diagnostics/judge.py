@@ -51,7 +51,7 @@ class Judgement(NamedTuple):
     """What was found of a trial, and what it was found from where a page shows that, too."""
 
     findings: tuple[Finding, ...]
-    residuals: Residuals | None  # of inverse dynamics, else of static optimisation
+    residuals: Residuals | None  # of inverse dynamics, else of static optimization
 
 
 def judge(trial: Trial) -> Judgement:

@@ -81,9 +81,9 @@ def load_unit_findings(
         acting = rows[size[rows] > max(_ACTING * largest, 0.0 if light else _EMPTY)]
         if load.point_in != GROUND or load.body not in model.body_names or load.body in far or not acting.size:
             continue
-        centre = poses.position(load.body, model.body(load.body).mass_center).reshape(-1, 3)[np.isin(rows, acting)]
-        away = float(np.median(np.linalg.norm(point[acting] - centre, axis=1)))
-        if away > _AWAY and np.abs(point[acting]).max() < FAR and np.abs(centre).max() < FAR:
+        center = poses.position(load.body, model.body(load.body).mass_center).reshape(-1, 3)[np.isin(rows, acting)]
+        away = float(np.median(np.linalg.norm(point[acting] - center, axis=1)))
+        if away > _AWAY and np.abs(point[acting]).max() < FAR and np.abs(center).max() < FAR:
             found.append(
                 f"{source}: the force on {load.body} acts {away:.3g} m from it: are points in cm, or in other axes "
                 "than the motion? They must be in m, in ground"

@@ -149,7 +149,7 @@ def misplaced_loads(model: Model, q: FloatArray, loads: Sequence[ExternalLoad]) 
     if not len(q) or not loads:
         return []
     motion = kinematics(model, q)
-    centre = {
+    center = {
         name: motion.position(name, model.body(name).mass_center).reshape(-1, 3)
         for name in {one for load in loads for one in (load.body, other_side(load.body))}
         if name in model.body_names
@@ -157,18 +157,18 @@ def misplaced_loads(model: Model, q: FloatArray, loads: Sequence[ExternalLoad]) 
     found = []
     for k, load in enumerate(loads):
         others = [
-            name for name in centre if name in {other_side(load.body), *(one.body for one in loads)} - {load.body}
+            name for name in center if name in {other_side(load.body), *(one.body for one in loads)} - {load.body}
         ]
-        if load.point_in != GROUND or load.body not in centre or not others:
+        if load.point_in != GROUND or load.body not in center or not others:
             continue
         size = np.linalg.norm(np.broadcast_to(np.atleast_2d(load.force), (len(q), 3)), axis=1)
         at = np.broadcast_to(np.atleast_2d(load.point), (len(q), 3))
         rows = np.flatnonzero((size > max(_LOADED * size.max(), _LEAST)) & np.isfinite(at).all(axis=1))
         if rows.size < _FRAMES:
             continue
-        own = np.linalg.norm(at - centre[load.body], axis=1)[rows]
+        own = np.linalg.norm(at - center[load.body], axis=1)[rows]
         for other in others:
-            there = np.linalg.norm(at - centre[other], axis=1)[rows]
+            there = np.linalg.norm(at - center[other], axis=1)[rows]
             part = float((own > _NEARER * there).mean())
             if part > _MOST:
                 found.append(MisplacedLoad(k, load.body, other, part, float(np.median(own)), float(np.median(there))))

@@ -23,7 +23,7 @@ _UPS = ("y", "z", "x", "-y", "-z", "-x")
 _HEADINGS = (0, 180, 90, -90)  # about the vertical [deg]: of models that cannot turn about it
 _MIRROR = np.diag((1.0, 1.0, -1.0))  # left and right of a subject that walks along x
 
-# Fits so many times worse than the best are as good, and those that are a millimetre worse [m].
+# Fits so many times worse than the best are as good, and those that are a millimeter worse [m].
 _NEAR, _CLOSE = 1.2, 1e-3
 
 Turn = tuple[str, int]  # the axis that points up, and a heading

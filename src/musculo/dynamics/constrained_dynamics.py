@@ -153,7 +153,7 @@ def constrained_acceleration(
     loads: Loads = (),
     time: ArrayLike = 0.0,
     *,
-    stabilisation: float = 0.0,
+    stabilization: float = 0.0,
     threads: int | None = None,
 ) -> ConstrainedMotion:
     """udot of all speeds with every lock, coupler and loop as an equation with a multiplier.
@@ -177,7 +177,7 @@ def constrained_acceleration(
         tau: (frames, n_u) or (n_u,) generalized forces of the tree.
         loads: from outside, for instance ground reactions.
         time: (frames,) or a number, for prescribed motion [s].
-        stabilisation: Baumgarte's rate a: errors decay as exp(-a t) [1/s]; 0 for none.
+        stabilization: Baumgarte's rate a: errors decay as exp(-a t) [1/s]; 0 for none.
         threads: the number of threads; all cores by default.
 
     Raises:
@@ -191,15 +191,15 @@ def constrained_acceleration(
     compiled(model).check_coordinates(Q)
     times = times_of(time, frames)
     loads = listed(loads, frames, times if np.ndim(time) else None)
-    if not (np.isfinite(stabilisation) and stabilisation >= 0.0):
-        raise InvalidInput(f"stabilisation is {stabilisation!r}; give a rate of zero or more [1/s]")
+    if not (np.isfinite(stabilization) and stabilization >= 0.0):
+        raise InvalidInput(f"stabilization is {stabilization!r}; give a rate of zero or more [1/s]")
     c, system = compiled(model), constraint_equations(model)
     poses = cache(lambda: kinematics(model, Q, threads=threads))
     wrenches = node_wrenches(c, loads, frames, poses) if loads else _NO_WRENCH
     x = system.others_by_speeds(Q, U, times)
     gdot, udot, multipliers = np.zeros_like(x.residual), np.empty_like(U), np.zeros_like(x.residual)
     status, redundant = np.zeros(frames, dtype=np.int64), np.zeros(frames, dtype=np.int64)
-    tree = ConstrainedSystem(c.tree, c.table, system.table, tolerances_of(system), float(stabilisation))
+    tree = ConstrainedSystem(c.tree, c.table, system.table, tolerances_of(system), float(stabilization))
     equations = (x.rate, x.residual, x.jacobian.reshape(frames, -1), x.bias, gdot)
     every = ConstrainedFrames(Q, U, T, wrenches, *equations, udot, multipliers, status, redundant)
     over_frames(constrained_frames, (tree, every, bool(loads)), frames, threads)
@@ -212,10 +212,10 @@ def constrained_acceleration(
         ]
         force = T[left] - inverse_dynamics(model, Q[left], U[left], np.zeros_like(U[left]), loads, threads)
         with np.errstate(invalid="ignore"):  # equations that are not finite are named below
-            right = -x.bias[left] - 2.0 * stabilisation * gdot[left] - stabilisation**2 * x.residual[left]
+            right = -x.bias[left] - 2.0 * stabilization * gdot[left] - stabilization**2 * x.residual[left]
             scales = scales_of(system)
             far = scales.far(x.residual[left])
-            slack = scales.slack(far, gdot[left], U[left], stabilisation)
+            slack = scales.slack(far, gdot[left], U[left], stabilization)
         M, at = mass_matrix(model, Q[left], threads=threads), Around(far, slack, Q[left], times[left], left)
         udot[left], multipliers[left], redundant[left] = solve_constrained(
             system, M, force, x.jacobian[left], right, at

@@ -26,7 +26,7 @@ from musculo.dynamics.poses import kinematics
 from musculo.embedding.couplers.stated_rules import refuse_carried
 from musculo.embedding.embedding import CONSISTENT, Embedding, embedding_of, times_of
 from musculo.errors import InvalidInput, SingularSystem, Unsupported
-from musculo.kernels.tree.tree_frames import ForwardFrames, aba_frames, over_frames
+from musculo.kernels.tree.tree_frames import ForwardFrames, LoadFrames, aba_frames, over_frames
 from musculo.model.model import Model
 from musculo.model.validate import negative_inertias
 from musculo.results.table import Table
@@ -223,10 +223,12 @@ def _articulated(x: _Given, bias: FloatArray | None, to_device: bool = False) ->
     free = set(x.e.speed_names)
     prescribed = np.array([int(name not in free) for name in model.speed_names], dtype=np.int64)
     wrenches = x.wrenches()
+    loads = LoadFrames(np.zeros((0, 6)), False) if wrenches is None else LoadFrames(wrenches, True)
     if on_gpu(x.device):
-        from musculo.kernels.cuda.cuda_dynamics import aba_on_gpu
+        from musculo.kernels.cuda.cuda_dynamics import GivenFrames, aba_on_gpu
 
-        udot, least = aba_on_gpu(c.tree, c.table, x.Q, x.U, x.T, bias, prescribed, wrenches, to_device)
+        given = GivenFrames(x.Q, x.U, x.T, bias)
+        udot, least = aba_on_gpu(c.tree, c.table, given, prescribed, loads, to_device)
         for frame in np.flatnonzero(~(least > SINGULAR_HINGE))[:1]:  # the CPU finds out which joint it is
             Q, U, T = (on_host(array)[frame : frame + 1] for array in (x.Q, x.U, x.T))
             some, known = (
@@ -238,9 +240,8 @@ def _articulated(x: _Given, bias: FloatArray | None, to_device: bool = False) ->
         return udot
     frames = len(x.Q)
     udot, pivot = np.zeros_like(x.U) if bias is None else np.ascontiguousarray(bias.copy()), np.ones((frames, c.n_u))
-    external = (np.zeros((0, 6)), False) if wrenches is None else (wrenches, True)
     moving = ForwardFrames(x.Q, x.U, x.T, udot, pivot)
-    over_frames(aba_frames, (c.tree, c.table, moving, prescribed, *external), frames, x.threads)
+    over_frames(aba_frames, (c.tree, c.table, moving, prescribed, loads), frames, x.threads)
     solved = prescribed[c.tree.u_rows] == 0
     weak = ~(pivot > SINGULAR_HINGE) & solved
     if weak.any():

@@ -22,7 +22,14 @@ from musculo.kernels.tree.transmitted_frames import (
     TransmittedFrames,
     transmitted_frames,
 )
-from musculo.kernels.tree.tree_frames import MotionFrames, crba_frames, over_frames, rnea_frames
+from musculo.kernels.tree.tree_frames import (
+    LoadFrames,
+    MotionFrames,
+    TorqueFrames,
+    crba_frames,
+    over_frames,
+    rnea_frames,
+)
 from musculo.model.model import Model
 from musculo.results.table import Table
 
@@ -94,13 +101,13 @@ def inverse_dynamics(
     if on_gpu(device):
         from musculo.kernels.cuda.cuda_dynamics import rnea_on_gpu
 
-        tau = rnea_on_gpu(c.tree, c.table, Q, U, A, wrenches, loaded, to_device)
+        tau = rnea_on_gpu(c.tree, c.table, MotionFrames(Q, U, A), LoadFrames(wrenches, loaded), to_device)
         if to_device:
             return tau[0] if single else tau
     else:
         tau = np.empty_like(U)
-        inputs = (c.tree, c.table, MotionFrames(Q, U, A), wrenches, loaded)
-        over_frames(rnea_frames, (*inputs, tau, _NO_WRENCH), len(Q), threads)
+        inputs = (c.tree, c.table, MotionFrames(Q, U, A), LoadFrames(wrenches, loaded))
+        over_frames(rnea_frames, (*inputs, TorqueFrames(tau, _NO_WRENCH)), len(Q), threads)
     if acting is not None:
         given, _ = frames_of("acting", acting, model.speed_names)
         same_frames(q=Q, acting=given)
@@ -212,7 +219,7 @@ def transmitted_loads(
     flat = [x.reshape(frames, -1) for x in (force, moment, point)]
     found = TransmittedFrames(tau, flat[0], flat[1], flat[2], places)
     tree = c.tree if inertia is None else c.tree._replace(inertia=inertia)
-    inputs = (tree, c.table, MotionFrames(Q, U, A), given, wrenches is not None, outboard)
+    inputs = (tree, c.table, MotionFrames(Q, U, A), LoadFrames(given, wrenches is not None), outboard)
     over_frames(transmitted_frames, (*inputs, found), frames, threads)
     rows = places.reshape(frames, n, PLACE_ROWS)
     R, p = rows[:, :, :9].reshape(frames, n, 3, 3), rows[:, :, 9:]

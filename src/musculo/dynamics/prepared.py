@@ -21,11 +21,13 @@ from musculo.dynamics.poses import Kinematics, kinematics
 from musculo.embedding.embedding import CONSISTENT, embedding_of
 from musculo.errors import InvalidInput
 from musculo.kernels.constraints.coupler_frames import RuledFrames, rule_frames
-from musculo.kernels.constraints.embedded_acceleration import embedded_frame
+from musculo.kernels.constraints.embedded_acceleration import EmbeddedTree, embedded_frame
 from musculo.kernels.tree.node_kinematics import MOTION_ROWS
 from musculo.kernels.tree.tree_frames import (
     ForwardFrames,
+    LoadFrames,
     MotionFrames,
+    TorqueFrames,
     aba_frames,
     crba_frames,
     kinematics_frames,
@@ -35,6 +37,7 @@ from musculo.model.model import Model
 
 _DOUBLE = np.dtype(float)
 _NO_WRENCH = np.zeros((0, 6))
+_NO_LOADS = LoadFrames(_NO_WRENCH, False)
 
 
 class _All:
@@ -80,7 +83,8 @@ class Prepared:
         self._quaternions = c.quaternion_columns
         tau, mass = np.zeros((1, n_u)), np.zeros((1, n_u * n_u))
         self._tau, self._mass = tau[0], mass.reshape(n_u, n_u)
-        self._rnea = rnea_frames.bound(c.tree, c.table, MotionFrames(q, u, a), _NO_WRENCH, False, tau, _NO_WRENCH, 0, 1)
+        found = TorqueFrames(tau, _NO_WRENCH)
+        self._rnea = rnea_frames.bound(c.tree, c.table, MotionFrames(q, u, a), _NO_LOADS, found, 0, 1)
         self._crba = crba_frames.bound(c.tree, c.table, q, mass, 0, 1)
         self._motion, none = np.zeros((1, MOTION_ROWS * nodes)), np.zeros((0, 6 * n_u))
         tree = (c.tree, c.table, MotionFrames(q, u, a))
@@ -105,8 +109,8 @@ class Prepared:
             return
         if own is not None and own.rows is not None:
             if not e.selects:
-                rules = (*own.rows, own.followers, self._time, self._given, SINGULAR_HINGE)
-                self._embedded = embedded_frame.bound(c.tree, c.table, *rules, self._udot)
+                system = EmbeddedTree(c.tree, c.table, *own.rows, own.followers)
+                self._embedded = embedded_frame.bound(system, self._time, self._given, SINGULAR_HINGE, self._udot)
                 return
             slopes = np.zeros((1, max(len(own.followers.inputs), 1)))
             made = np.empty_like(q), np.empty_like(u)
@@ -115,7 +119,7 @@ class Prepared:
         free = set(e.speed_names)
         prescribed = np.array([int(name not in free) for name in model.speed_names], dtype=np.int64)
         frames = ForwardFrames(q, u, tau, udot, pivot)
-        self._recursion = aba_frames.bound(c.tree, c.table, frames, prescribed, _NO_WRENCH, False, 0, 1)
+        self._recursion = aba_frames.bound(c.tree, c.table, frames, prescribed, _NO_LOADS, 0, 1)
 
     def __reduce__(self) -> tuple[Any, ...]:
         return Prepared, (self.model,)

@@ -69,6 +69,6 @@ def load_rows(model: Model, loads: Loads | None) -> RecordedLoads:
         if load.body not in c.body_node:
             raise UnknownName("body", load.body, c.body_node, load.source or "an external load")
     node = np.array([c.body_node[load.body] for load in some], dtype=np.int64)
-    force_frame = placed(model, [load.force_in for load in some]).held
-    point_frame = placed(model, [load.point_in for load in some]).held
+    force_frame = placed(model, [load.force_in for load in some]).frames
+    point_frame = placed(model, [load.point_in for load in some]).frames
     return RecordedLoads(node, force_frame, point_frame, breaks, pieces)

@@ -117,7 +117,7 @@ def _point(model: Model, forces: Sequence[Force], control: IntArray) -> PointAct
     directions = _vectors([stated.vector(force, "direction", (1.0, 0.0, 0.0), unit=True) for force in forces])
     in_ground = _flags(forces, "force_is_global", False)
     force = _in_nodes(_strengths(forces)[:, None] * directions, at, in_ground)
-    return PointActuators(control, at.held, points, _flags(forces, "point_is_global", False), force, in_ground)
+    return PointActuators(control, at.frames, points, _flags(forces, "point_is_global", False), force, in_ground)
 
 
 def _torque(model: Model, forces: Sequence[Force], control: IntArray) -> TorqueActuators:
@@ -132,8 +132,8 @@ def _pair(model: Model, forces: Sequence[Force], control: IntArray) -> PairActua
     p_1, p_2 = (_vectors([stated.vector(force, key, _ZERO) for force in forces]) for key in ("pointA", "pointB"))
     one, two = ([stated.body(force, key, model) for force in forces] for key in ("bodyA", "bodyB"))
     in_ground = _flags(forces, "points_are_global", False)
-    held = _at(model, one, p_1).held, _at(model, two, p_2).held
-    return PairActuators(control, *held, p_1, p_2, in_ground, _strengths(forces))
+    both = _at(model, one, p_1).frames, _at(model, two, p_2).frames
+    return PairActuators(control, *both, p_1, p_2, in_ground, _strengths(forces))
 
 
 def _body(model: Model, forces: Sequence[Force], control: IntArray) -> BodyActuators:
@@ -141,9 +141,9 @@ def _body(model: Model, forces: Sequence[Force], control: IntArray) -> BodyActua
     at = _at(model, [stated.frame(force, "body", model) for force in forces], points)
     return BodyActuators(
         control,
-        at.held,
+        at.frames,
         points,
         _flags(forces, "point_is_global", False),
         _flags(forces, "spatial_force_is_global", True),
-        at.held.R,
+        at.frames.R,
     )

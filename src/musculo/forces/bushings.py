@@ -35,8 +35,8 @@ class _Bushings:
         n = len(forces)
         # without springs; each kind has its own
         self.data = Bushings(
-            self.first.held,
-            self.second.held,
+            self.first.frames,
+            self.second.frames,
             np.zeros((n, 6)),
             _six(forces, "damping"),
             np.full((n, 6), -1),

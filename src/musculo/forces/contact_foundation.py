@@ -67,8 +67,8 @@ class Foundations:
             return np.array(list(values), dtype=float)
 
         self.data = Beds(
-            self.first.held,
-            self.second.held,
+            self.first.frames,
+            self.second.frames,
             np.array([surfaces[k] for k in mesh], dtype=np.int64),
             np.array([surfaces.get(k, -1) for k in other], dtype=np.int64),
             np.array([_KINDS[m.shape.kind] for m in others], dtype=np.int64),

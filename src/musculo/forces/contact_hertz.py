@@ -23,7 +23,7 @@ from musculo.forces.placed import (
 )
 from musculo.kernels.contact.contact_pressure import Friction, Pairs
 from musculo.kernels.contact.lost_contacts import Sweep
-from musculo.kernels.forces.held_frames import Held
+from musculo.kernels.forces.fixed_frames import FixedFrames
 from musculo.model.force import Force
 from musculo.model.model import Model
 
@@ -32,7 +32,7 @@ PLANE, BALL = "ContactHalfSpace", "ContactSphere"
 
 _NONE = np.zeros(0, dtype=np.int64)
 _NO_SWEEP = Sweep(
-    np.zeros(1, dtype=np.int64), Held(_NONE, np.zeros((0, 9)), np.zeros((0, 3))), np.zeros(0),
+    np.zeros(1, dtype=np.int64), FixedFrames(_NONE, np.zeros((0, 9)), np.zeros((0, 3))), np.zeros(0),
     np.zeros(1, dtype=np.int64), _NONE, _NONE,
 )  # fmt: skip
 
@@ -101,8 +101,8 @@ class HertzContacts:
             return 2.0 * a * b / np.where(a + b > 0.0, a + b, 1.0)
 
         return Pairs(
-            self.first.held,
-            self.second.held,
+            self.first.frames,
+            self.second.frames,
             np.ascontiguousarray(self.first.R[:, :, 0]),
             on_plane.astype(np.int64),
             r_1,
@@ -123,7 +123,7 @@ class HertzContacts:
         """All shapes and pairs, which come force by force."""
         shapes = np.cumsum([0, *(len(some) for some in self._shapes_of)])
         pairs = np.searchsorted(self._force, np.arange(len(self._shapes_of) + 1))
-        return Sweep(shapes, self._place.held, self._radius, pairs, self._first, self._second)
+        return Sweep(shapes, self._place.frames, self._radius, pairs, self._first, self._second)
 
     def acting(self, s: Moving, found: Found) -> Acting:
         wrench, stored = found.wrench, found.energy

@@ -38,8 +38,8 @@ class SmoothContacts:
         with np.errstate(divide="ignore"):
             lowest = np.where(dissipation != 0.0, 2.0 / (3.0 * dissipation), np.inf)
         self.data = SmoothPairs(
-            self.first.held,
-            self.second.held,
+            self.first.frames,
+            self.second.frames,
             np.ascontiguousarray(self.first.R[:, :, 0]),
             np.array([radius_of(sphere) for sphere in spheres], dtype=float),
             0.5 * stiffness ** (2.0 / 3.0),

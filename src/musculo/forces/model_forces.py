@@ -24,7 +24,7 @@ from musculo.model.body import GROUND
 from musculo.model.model import Model
 from musculo.muscle.path_loads.path_forces import path_tensions
 from musculo.muscle.path_loads.path_wrenches import PathWrenches, path_wrenches
-from musculo.results.labelled_arrays import labelled
+from musculo.results.labeled_arrays import labeled
 from musculo.results.result_base import Result, times_or_numbers
 from musculo.results.table import Table
 
@@ -111,10 +111,10 @@ class ModelForces(Result):
         rows = self._rows(time)
         on_body = {**rows, "body": self.body_names, "axis": ("x", "y", "z")}
         parts = {
-            "tau": labelled("tau", self.tau, {**rows, "coordinate": self.model.speed_names}),
-            "moment": labelled("moment", self.wrench[..., :3], on_body, "N m"),
-            "force": labelled("force", self.wrench[..., 3:], on_body, "N"),
-            "energy": labelled("energy", self.energy, {**rows, "model_force": self.names}, "J"),
+            "tau": labeled("tau", self.tau, {**rows, "coordinate": self.model.speed_names}),
+            "moment": labeled("moment", self.wrench[..., :3], on_body, "N m"),
+            "force": labeled("force", self.wrench[..., 3:], on_body, "N"),
+            "energy": labeled("energy", self.energy, {**rows, "model_force": self.names}, "J"),
         }
         return xarray.Dataset(parts, attrs=self.provenance.attributes())
 

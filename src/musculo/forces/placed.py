@@ -11,7 +11,7 @@ import numpy as np
 from musculo.arrays import FloatArray, IntArray
 from musculo.compile.compiled import compiled
 from musculo.compile.joint_nodes import placed as in_body
-from musculo.kernels.forces.held_frames import Held
+from musculo.kernels.forces.fixed_frames import FixedFrames
 from musculo.kernels.tree.node_kinematics import MOTION_ROWS, POSITION, ROTATION
 from musculo.model.body import GROUND
 from musculo.model.model import Model
@@ -83,9 +83,9 @@ class Placed:
         return Placed(names, self.node[rows], self.body[rows], self.R[rows], self.offset[rows], self.base[rows])
 
     @property
-    def held(self) -> Held:
+    def frames(self) -> FixedFrames:
         """As kernels take them."""
-        return Held(self.node, np.ascontiguousarray(self.R.reshape(-1, 9)), self.offset)
+        return FixedFrames(self.node, np.ascontiguousarray(self.R.reshape(-1, 9)), self.offset)
 
     def rotation(self, s: Moving) -> FloatArray:
         """R_WF (frames, rows, 3, 3)."""

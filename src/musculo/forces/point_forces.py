@@ -50,7 +50,7 @@ class _BetweenPoints:
         self._labels = [[self._label(force, key) for key in self.keys] for force in forces]
         n = len(forces)
         none = np.zeros(n), np.zeros(n), np.full(n, -1), programs_of([], _VARIABLES)
-        self.data = PointPairs(self.first.held, self.second.held, *none)
+        self.data = PointPairs(self.first.frames, self.second.frames, *none)
 
     @staticmethod
     def _label(force: Force, key: str) -> str:
@@ -118,7 +118,7 @@ class PrescribedForces:
                     index[k, 3 * i : 3 * i + 3] = np.arange(len(every), len(every) + 3)
                     every += functions
         self.data = Prescribed(
-            self.second.held,
+            self.second.frames,
             index,
             np.array([stated.flag(force, "forceIsGlobal", True) for force in forces], dtype=np.int64),
             np.array(

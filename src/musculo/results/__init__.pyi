@@ -53,7 +53,7 @@ from musculo.results.external_loads import ExternalForce as ExternalForce
 from musculo.results.external_loads import ExternalLoads as ExternalLoads
 from musculo.results.force_plates import ForcePlate as ForcePlate
 from musculo.results.force_plates import plates_to_table as plates_to_table
-from musculo.results.labelled_arrays import labelled as labelled
+from musculo.results.labeled_arrays import labeled as labeled
 from musculo.results.markers import Markers as Markers
 from musculo.results.normal_ranges import NormalRange as NormalRange
 from musculo.results.normal_ranges import NormalRanges as NormalRanges

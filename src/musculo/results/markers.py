@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from musculo.arrays import FloatArray
 from musculo.errors import InvalidInput, UnknownName
 from musculo.results.frozen import check_names, frozen, frozen_time, mapped_names, window
-from musculo.results.labelled_arrays import AXES, labelled
+from musculo.results.labeled_arrays import AXES, labeled
 from musculo.results.provenance import Provenance
 from musculo.results.table import Table
 from musculo.signals.filters import butterworth, parts_in_words
@@ -227,4 +227,4 @@ class Markers:
     def to_xarray(self) -> xarray.DataArray:
         """Labeled positions (time, marker, axis) [m]."""
         labels = {"time": self.time, "marker": self.names, "axis": AXES}
-        return labelled("marker_position", self.position, labels, "m", self.provenance)
+        return labeled("marker_position", self.position, labels, "m", self.provenance)

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from musculo.arrays import FloatArray
 from musculo.errors import InvalidInput, UnknownName
 from musculo.results.frozen import check_names, frozen, frozen_time, mapped_names, window
-from musculo.results.labelled_arrays import labelled
+from musculo.results.labeled_arrays import labeled
 from musculo.results.provenance import Provenance
 from musculo.signals.gaps import Gap, find_gaps
 from musculo.spatial.rotation import from_quaternion, to_quaternion
@@ -151,4 +151,4 @@ class Orientations:
     def to_xarray(self) -> xarray.DataArray:
         """Labeled quaternions (time, sensor, part)."""
         labels = {"time": self.time, "sensor": self.names, "part": ("w", "x", "y", "z")}
-        return labelled("orientation", self.quaternion, labels, provenance=self.provenance)
+        return labeled("orientation", self.quaternion, labels, provenance=self.provenance)

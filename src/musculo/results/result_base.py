@@ -91,10 +91,10 @@ class Result:
         """
         import xarray
 
-        from musculo.results.labelled_arrays import labelled
+        from musculo.results.labeled_arrays import labeled
 
         rows = self._rows(time)
-        parts = {x.name: labelled(x.name, x.values, {**rows, **x.labels}, x.unit) for x in self._series()}
+        parts = {x.name: labeled(x.name, x.values, {**rows, **x.labels}, x.unit) for x in self._series()}
         return xarray.Dataset(parts, attrs=self.provenance.attributes())
 
     def _rows(self, time: ArrayLike | None) -> dict[str, Any]:

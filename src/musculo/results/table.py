@@ -297,11 +297,11 @@ class Table:
     # --- labels -----------------------------------------------------------------------------------------------------
     def to_xarray(self, dim: str = "column") -> xarray.DataArray:
         """Labeled values (time, `dim`); say dim="coordinate" or "muscle" where the columns are such."""
-        from musculo.results.labelled_arrays import labelled
+        from musculo.results.labeled_arrays import labeled
 
         extra: dict[str, Any] = {"degrees": int(self.degrees)} if self.degrees else {}
         one = self.units[0] if self.units and len(set(self.units)) == 1 else ""
-        array = labelled(self.name or "table", self.values, {"time": self.time, dim: self.names}, one, self.provenance)
+        array = labeled(self.name or "table", self.values, {"time": self.time, dim: self.names}, one, self.provenance)
         if self.units and not one:
             array = array.assign_coords(unit=(dim, list(self.units)))
         array.attrs.update(extra)

@@ -14,7 +14,7 @@ from musculo.errors import InvalidInput
 from musculo.kernels.functions.filter_frames import recursion_frames
 from musculo.like import Like, like_opensim
 from musculo.signals.gaps import runs
-from musculo.signals.labels import labelled_like, time_first
+from musculo.signals.labels import labeled_like, time_first
 from musculo.signals.named_arrays import Series, even_parts, series
 from musculo.signals.natural_smoothing import NaturalSpline
 
@@ -106,7 +106,7 @@ def butterworth(time: ArrayLike, values: ArrayLike, cutoff: float | ArrayLike, o
             piece = columns[a:b, members]
             smooth = _both_ways(sos, piece, min(b - a - 1, settle))
             result[a:b, members] = _at_stated_times(t[a:b], t[part.start] + first / rate, rate, smooth)
-    return cast(FloatArray, labelled_like(given, result.reshape(y.shape)))
+    return cast(FloatArray, labeled_like(given, result.reshape(y.shape)))
 
 
 def parts_in_words(time: ArrayLike) -> str:
@@ -220,7 +220,7 @@ def opensim_lowpass(time: ArrayLike, values: ArrayLike, cutoff: float) -> Series
     columns = y.reshape(len(t), -1)
     t, columns = _reflect(t, len(t) // 2), _reflect(columns, len(t) // 2)
     if len(t) < 4:
-        return Series(t, labelled_like(given, columns.reshape(len(t), *y.shape[1:]), t))
+        return Series(t, labeled_like(given, columns.reshape(len(t), *y.shape[1:]), t))
     t, columns, step = _at_least_step(t, columns)
     rate = 1.0 / step
     fc = OPENSIM_HIGHEST_CUTOFF * rate if cutoff >= rate / 2.0 else cutoff
@@ -229,7 +229,7 @@ def opensim_lowpass(time: ArrayLike, values: ArrayLike, cutoff: float) -> Series
     b, a = (np.array(c, dtype=np.float64) for c in (gain * np.poly(zeros), np.poly(poles).real))
     once = _recursion(b, a, columns)
     twice = _recursion(b, a, once[::-1])[::-1]
-    return Series(t, labelled_like(given, twice.reshape(len(t), *y.shape[1:]), t))
+    return Series(t, labeled_like(given, twice.reshape(len(t), *y.shape[1:]), t))
 
 
 def opensim_tracking_lowpass(time: ArrayLike, values: ArrayLike, cutoff: float | None = None) -> Series:
@@ -261,7 +261,7 @@ def opensim_tracking_lowpass(time: ArrayLike, values: ArrayLike, cutoff: float |
         weight /= weight.sum()
         longer = _reflect(columns, OPENSIM_TAPS)
         columns = np.stack([np.convolve(column, weight, "valid") for column in longer.T], axis=1)
-    return Series(t, labelled_like(given, columns.reshape(len(t), *y.shape[1:]), t))
+    return Series(t, labeled_like(given, columns.reshape(len(t), *y.shape[1:]), t))
 
 
 def _at_least_step(t: FloatArray, columns: FloatArray) -> tuple[FloatArray, FloatArray, float]:

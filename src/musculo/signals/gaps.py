@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from musculo.arrays import FloatArray
 from musculo.errors import InvalidInput
-from musculo.signals.labels import labelled_like, time_first
+from musculo.signals.labels import labeled_like, time_first
 from musculo.signals.named_arrays import series
 from musculo.signals.natural_smoothing import NaturalSpline
 
@@ -72,4 +72,4 @@ def fill_gaps(time: ArrayLike, values: ArrayLike, longest: int, degree: int = 3)
             wanted[a:b] = a > 0 and b < len(t) and b - a <= longest
         if wanted.any():
             flat[wanted, k] = NaturalSpline(t[known], flat[known, k], degree)(t[wanted])
-    return cast(FloatArray, labelled_like(given, filled))
+    return cast(FloatArray, labeled_like(given, filled))

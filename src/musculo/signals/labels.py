@@ -21,7 +21,7 @@ def time_first(values: Any) -> Any:
     return values.transpose("time", ...) if "time" in dims and dims[0] != "time" else values
 
 
-def labelled_like(given: Any, values: FloatArray, time: FloatArray | None = None, order: int = 0) -> Any:
+def labeled_like(given: Any, values: FloatArray, time: FloatArray | None = None, order: int = 0) -> Any:
     """Values (frames, ...) as the same kind with the same names and attributes as `given`, units per second^order.
 
     Args:

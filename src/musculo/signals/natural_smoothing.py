@@ -12,7 +12,7 @@ from musculo.arrays import FloatArray
 from musculo.errors import InvalidInput
 from musculo.functions.bsplines import natural_spline
 from musculo.functions.natural_spline import smoothed_values
-from musculo.signals.labels import labelled_like, refuse_other_units, time_first
+from musculo.signals.labels import labeled_like, refuse_other_units, time_first
 from musculo.signals.named_arrays import series
 
 DEGREES = (1, 3, 5, 7)
@@ -135,7 +135,7 @@ def time_derivative(time: ArrayLike, values: ArrayLike, order: int = 1, *, degre
         raise InvalidInput(f"the derivative's order is {order!r}; it may be 1 or 2")
     given = time_first(values)
     t, y = series(time, given)
-    return cast(FloatArray, labelled_like(given, NaturalSpline(t, y, degree)(t, order), order=order))
+    return cast(FloatArray, labeled_like(given, NaturalSpline(t, y, degree)(t, order), order=order))
 
 
 def resample(time: ArrayLike, values: ArrayLike, new_time: ArrayLike, degree: int = 5) -> FloatArray:
@@ -153,7 +153,7 @@ def resample(time: ArrayLike, values: ArrayLike, new_time: ArrayLike, degree: in
             f"times from {wanted.min():g} to {wanted.max():g} s are wanted, the frames span {t[0]:g} to {t[-1]:g} s; "
             "a recording says nothing beyond its ends"
         )
-    return cast(FloatArray, labelled_like(given, NaturalSpline(t, y, degree)(wanted), wanted))
+    return cast(FloatArray, labeled_like(given, NaturalSpline(t, y, degree)(wanted), wanted))
 
 
 def even_times(time: ArrayLike, rate: float) -> FloatArray:

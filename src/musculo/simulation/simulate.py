@@ -75,7 +75,7 @@ def simulate(
     formulation: Formulation = "embedded",
     independent: str | Sequence[str] | None = None,
     loops: LoopName | LoopMethod = "projection",
-    stabilisation: float | Literal["project"] | None = None,
+    stabilization: float | Literal["project"] | None = None,
     rtol: float | None = None,
     atol: float | None = None,
     events: Mapping[str, StateFunction] | Sequence[SimulationEvent] | SimulationEvent | None = None,
@@ -128,7 +128,7 @@ def simulate(
             is chosen. By default those first in the file, which may have dead points where others have none.
         loops: how dependents of closed loops are had in the embedded form, as in `embedding_of`: "projection" (exact),
             "molecule", "fitted" (a model made once in advance), or `Fitted(...)`, `Molecule(...)` with settings.
-        stabilisation: of the constrained form. A number is Baumgarte's rate [1/s]; "project" brings positions and
+        stabilization: of the constrained form. A number is Baumgarte's rate [1/s]; "project" brings positions and
             velocities of all states that are given onto the constraints. "rkf45" and "tr-bdf2" also go on from the
             projected state of every step; the others remember many states and keep near by Baumgarte's 10 /s. By
             default the first two project, and the others take 10 /s.
@@ -192,7 +192,7 @@ def simulate(
     laws = Laws(wrapping_of(like, wrapping), method_of_muscles(like, None))
     acting, sprung = all_that_acts(used, forces, loads, model_forces, wanted, muscles, laws)
     if muscles is None:
-        system, project = _system(used, acting, method, formulation, stabilisation)
+        system, project = _system(used, acting, method, formulation, stabilization)
         y = system.state(start, q, u)
     else:
         system, project = DrivenSystem(acting, muscles), False
@@ -249,7 +249,7 @@ def simulate(
         start=start,
         end=float(wanted[-1]),
         **_told(forces=acting.describe(), method=method, formulation=formulation, rtol=rtol, atol=atol),
-        **_told(independent=system.independent, stabilisation=system.stabilised, max_step=control.max_step),
+        **_told(independent=system.independent, stabilization=system.stabilized, max_step=control.max_step),
         **_told(loops=in_words(loops) if system.independent else "", events=", ".join(map(str, watched))),
         model_forces=model_forces,
     )
@@ -320,27 +320,27 @@ def _control(rtol: float, atol: float, max_step: float) -> Control:
 
 
 def _system(
-    model: Model, acting: Acting, method: Method, formulation: Formulation, stabilisation: float | str | None
+    model: Model, acting: Acting, method: Method, formulation: Formulation, stabilization: float | str | None
 ) -> tuple[System, bool]:
     """The equations, and whether steps are projected."""
     if formulation == "embedded":
-        if stabilisation is not None:
-            raise InvalidInput("stabilisation is for formulation='constrained': embedded constraints do not drift")
+        if stabilization is not None:
+            raise InvalidInput("stabilization is for formulation='constrained': embedded constraints do not drift")
         return EmbeddedSystem(model, acting), False
-    if stabilisation is None:
-        stabilisation = "project" if method in ONE_STEP else BAUMGARTE
+    if stabilization is None:
+        stabilization = "project" if method in ONE_STEP else BAUMGARTE
     kind: Callable[..., ConstrainedSystem | AbsoluteSystem] = ConstrainedSystem
     if formulation == "absolute":
         from musculo.simulation.equations.absolute_form import AbsoluteSystem as kind
     elif method == "ida":
         kind = MultiplierSystem
-    if stabilisation == "project":
+    if stabilization == "project":
         # a multistep method would lose its memory if it went on from other states: it is held by Baumgarte's rate
         alone = method in ONE_STEP
         return kind(model, acting, 0.0 if alone else BAUMGARTE, projects=True), alone
-    if isinstance(stabilisation, str) or not (np.isfinite(stabilisation) and stabilisation >= 0.0):
-        raise InvalidInput(f"stabilisation is {stabilisation!r}; give a rate of zero or more [1/s], or 'project'")
-    return kind(model, acting, float(stabilisation), projects=False), False
+    if isinstance(stabilization, str) or not (np.isfinite(stabilization) and stabilization >= 0.0):
+        raise InvalidInput(f"stabilization is {stabilization!r}; give a rate of zero or more [1/s], or 'project'")
+    return kind(model, acting, float(stabilization), projects=False), False
 
 
 def _stepper(

@@ -17,7 +17,7 @@ from musculo.dynamics.energy import kinetic_energy, potential_energy
 from musculo.errors import InvalidInput
 from musculo.model.coordinate import coordinate_path
 from musculo.model.model import Model
-from musculo.results.labelled_arrays import labelled
+from musculo.results.labeled_arrays import labeled
 from musculo.results.provenance import Provenance
 from musculo.results.result_base import Result
 from musculo.results.table import Table
@@ -177,18 +177,18 @@ class Simulation(Result):
         coordinates, speeds = self.model.coordinate_names, self.model.speed_names
         made = self.provenance
         parts = [
-            labelled("q", self.q, {**at, "coordinate": coordinates}, "rad or m", made),
-            labelled("u", self.u, {**at, "speed": speeds}, "rad/s or m/s", made),
-            labelled("udot", self.udot, {**at, "speed": speeds}, "rad/s^2 or m/s^2", made),
-            labelled("kinetic_energy", self.kinetic, at, "J", made),
-            labelled("potential_energy", self.potential, at, "J", made),
+            labeled("q", self.q, {**at, "coordinate": coordinates}, "rad or m", made),
+            labeled("u", self.u, {**at, "speed": speeds}, "rad/s or m/s", made),
+            labeled("udot", self.udot, {**at, "speed": speeds}, "rad/s^2 or m/s^2", made),
+            labeled("kinetic_energy", self.kinetic, at, "J", made),
+            labeled("potential_energy", self.potential, at, "J", made),
         ]
         if self._constrained:
-            parts.append(labelled("position_drift", self.drift.position, at, "rad or m", made))
-            parts.append(labelled("velocity_drift", self.drift.velocity, at, "rad/s or m/s", made))
+            parts.append(labeled("position_drift", self.drift.position, at, "rad or m", made))
+            parts.append(labeled("velocity_drift", self.drift.velocity, at, "rad/s or m/s", made))
         if self.muscles is not None:
             parts += [
-                labelled(one.name, one.values, {**at, **one.labels}, one.unit, made) for one in self.muscles.series()
+                labeled(one.name, one.values, {**at, **one.labels}, one.unit, made) for one in self.muscles.series()
             ]
         facts = {
             "status": str(self.status),

@@ -53,7 +53,7 @@ def arc(surface: WrapObject, a: FloatArray, b: FloatArray, arriving: FloatArray,
         ring = surface.outer_radius
         tube = np.hypot(np.hypot(a[:, 0], a[:, 1]) - ring, a[:, 2])[:, None]
         start, angle = _around_tube(a, b, arriving, leaving, ring, tube)
-        on = _Surface(lambda x: _on_torus(x, ring, tube), lambda x: _unit(x - _ring_centre(x, ring)))
+        on = _Surface(lambda x: _on_torus(x, ring, tube), lambda x: _unit(x - _ring_center(x, ring)))
         return _taut(start, a, b, on, angle)
     return np.zeros((len(a), 0, 3))
 
@@ -170,11 +170,11 @@ def _on_ellipsoid(x: FloatArray, axes: FloatArray) -> FloatArray:
 
 def _on_torus(x: FloatArray, ring: float, tube: FloatArray) -> FloatArray:
     """The closest point of the tube."""
-    centre = _ring_centre(x, ring)
-    return centre + tube[..., None] * _unit(x - centre)
+    center = _ring_center(x, ring)
+    return center + tube[..., None] * _unit(x - center)
 
 
-def _ring_centre(x: FloatArray, ring: float) -> FloatArray:
+def _ring_center(x: FloatArray, ring: float) -> FloatArray:
     """The closest point of the center line of the tube."""
     flat = x * np.array([1.0, 1.0, 0.0])
     return ring * _unit(flat)

@@ -112,9 +112,9 @@ def _attachments(model: Model) -> dict[str, FloatArray]:
 
 
 def _shapes(body: Body, origin: FloatArray, ends: list[FloatArray], points: FloatArray, size: float) -> list[Shape]:
-    centre, axes, semi = _ellipsoid(body, size)
+    center, axes, semi = _ellipsoid(body, size)
     thin = float(semi.min()) if semi is not None else 0.0
-    arm = float(np.linalg.norm(centre - origin)) if body.mass > 0.0 else 0.0
+    arm = float(np.linalg.norm(center - origin)) if body.mass > 0.0 else 0.0
     kept: list[FloatArray] = []
     longest = max((float(np.linalg.norm(end - origin)) for end in ends), default=0.0)
     for end in ends:
@@ -129,7 +129,7 @@ def _shapes(body: Body, origin: FloatArray, ends: list[FloatArray], points: Floa
         # The mass center of a segment lies near its middle. What joins close to its head is linked to it: the radius
         # of a forearm whose ulna ends at the wrist.
         links = [end for end in ends if np.linalg.norm(end - origin) > 0.004 * size]
-        shaft = _bone(body.name, origin, origin + 1.9 * (centre - origin), thin)
+        shaft = _bone(body.name, origin, origin + 1.9 * (center - origin), thin)
         return [shaft, *_links(body.name, origin, links, thin)]
     if len(kept) == 1 and thin < 0.5 * np.linalg.norm(kept[0] - origin):
         return shapes
@@ -138,13 +138,13 @@ def _shapes(body: Body, origin: FloatArray, ends: list[FloatArray], points: Floa
     share = 0.85 if kept else 0.75
     if len(points) >= 4:
         # Bone lies under the muscles that are attached to it.
-        norms = np.linalg.norm((points - centre) @ axes / semi, axis=1)
+        norms = np.linalg.norm((points - center) @ axes / semi, axis=1)
         share = float(np.clip(np.quantile(norms, 0.25), 0.5, share))
     semi = share * semi
     kind = "shell" if kept or semi.max() > _SHELL * size else "ellipsoid"
-    shapes.append(Shape(body.name, kind, centre, centre, axes, tuple(float(x) for x in semi)))
+    shapes.append(Shape(body.name, kind, center, center, axes, tuple(float(x) for x in semi)))
     if not kept and arm > 0.02 * size and (kind == "shell" or arm > 1.1 * semi.max() > 0.03 * size):
-        shapes.append(_bone(body.name, origin, centre, thin))
+        shapes.append(_bone(body.name, origin, center, thin))
     return shapes
 
 
@@ -162,18 +162,18 @@ def _ellipsoid(body: Body, size: float) -> tuple[FloatArray, FloatArray, FloatAr
 
     I_i = m (a_j^2 + a_k^2) / 5, so a_i^2 = 5 (I_j + I_k - I_i) / (2 m); None where that is not a shape.
     """
-    centre = np.array(body.mass_center)
+    center = np.array(body.mass_center)
     moments, axes = np.linalg.eigh(tensor(body.inertia))
     if np.linalg.det(axes) < 0.0:
         axes[:, 0] *= -1.0
     if body.mass <= 0.0 or moments[2] <= 0.0:
-        return centre, axes, None
+        return center, axes, None
     squares = 2.5 / body.mass * (moments.sum() - 2.0 * moments)
     largest = float(np.sqrt(max(squares.max(), 0.0)))
     semi = np.sqrt(np.maximum(squares, (0.2 * largest) ** 2))
     density = body.mass / (4.0 / 3.0 * np.pi * float(np.prod(semi)))
     share = min(1.0, (density / _LIGHTEST) ** (1.0 / 3.0))
-    return centre, axes, semi * min(share, _LARGEST * size / largest)
+    return center, axes, semi * min(share, _LARGEST * size / largest)
 
 
 def _bone(body: str, a: FloatArray, b: FloatArray, thin: float) -> Shape:

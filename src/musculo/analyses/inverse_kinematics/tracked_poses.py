@@ -16,7 +16,7 @@ from musculo.diagnostics.finding import Finding, texts
 from musculo.kernels.fit import pose_search as kernels
 from musculo.model.model import Model
 from musculo.results.angle_columns import angle_columns
-from musculo.results.labelled_arrays import labelled
+from musculo.results.labeled_arrays import labeled
 from musculo.results.notebook_figures import series_html
 from musculo.results.provenance import Provenance
 from musculo.results.result_base import Result
@@ -160,15 +160,15 @@ class InverseKinematics(Result):
 
         time = {"time": self.time}
         parts = {
-            "q": labelled("q", self.q, {**time, "coordinate": self.coordinate_names}),
-            "marker_error": labelled("marker_error", self.marker_errors, {**time, "marker": self.marker_names}, "m"),
-            "orientation_error": labelled(
+            "q": labeled("q", self.q, {**time, "coordinate": self.coordinate_names}),
+            "marker_error": labeled("marker_error", self.marker_errors, {**time, "marker": self.marker_names}, "m"),
+            "orientation_error": labeled(
                 "orientation_error", self.orientation_errors, {**time, "sensor": self.sensor_names}, "rad"
             ),
-            "objective": labelled("objective", self.objective, time),
-            "status": labelled("status", self.status, time),
-            "iterations": labelled("iterations", self.iterations, time),
-            "closure_error": labelled("closure_error", self.closure_error, time),
+            "objective": labeled("objective", self.objective, time),
+            "status": labeled("status", self.status, time),
+            "iterations": labeled("iterations", self.iterations, time),
+            "closure_error": labeled("closure_error", self.closure_error, time),
         }
         parts["status"].attrs["flag_values"] = [int(s) for s in Status]
         parts["status"].attrs["flag_meanings"] = " ".join(s.name.lower() for s in Status)

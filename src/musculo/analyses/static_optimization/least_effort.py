@@ -297,7 +297,7 @@ class _Frames:
             return w
         size = size / largest
         if p < 2.0:
-            # It touches |x|^p from above and is centred at zero; Newton's would overshoot zero.
+            # It touches |x|^p from above and is centered at zero; Newton's would overshoot zero.
             return p * w * np.maximum(size, least ** (1.0 / (2.0 - p))) ** (p - 2.0)
         h = p * (p - 1.0) * w * size ** (p - 2.0)
         return np.maximum(h, least * h.max())

@@ -15,7 +15,7 @@ from musculo.arrays import FloatArray
 from musculo.model.model import Model
 from musculo.muscle.wrapping.penalties import penalties_in_words
 from musculo.results.angle_columns import coordinate_units
-from musculo.results.labelled_arrays import labelled
+from musculo.results.labeled_arrays import labeled
 from musculo.results.notebook_figures import series_html
 from musculo.results.result_base import Result, also
 
@@ -149,16 +149,16 @@ class StaticOptimum(Result):
         muscles, actuators = {**rows, "muscle": self.muscle_names}, {**rows, "actuator": self.actuator_names}
         speeds = {**rows, "coordinate": self.coordinate_names}
         parts = {
-            "activation": labelled("activation", self.activation, muscles, "1"),
-            "force": labelled("force", self.force, muscles, "N"),
-            "passive_force": labelled("passive_force", self.passive_force, muscles, "N"),
-            "control": labelled("control", self.control, actuators, "1"),
-            "reserve": labelled("reserve", self.reserve, speeds),
-            "muscle_moment": labelled("muscle_moment", self.muscle_moment, speeds),
-            "passive_moment": labelled("passive_moment", self.passive_moment, speeds),
-            "balance_residual": labelled("balance_residual", self.balance_residual, speeds),
-            "objective": labelled("objective", self.objective, rows, "1"),
-            "status": labelled("status", self.status, rows),
+            "activation": labeled("activation", self.activation, muscles, "1"),
+            "force": labeled("force", self.force, muscles, "N"),
+            "passive_force": labeled("passive_force", self.passive_force, muscles, "N"),
+            "control": labeled("control", self.control, actuators, "1"),
+            "reserve": labeled("reserve", self.reserve, speeds),
+            "muscle_moment": labeled("muscle_moment", self.muscle_moment, speeds),
+            "passive_moment": labeled("passive_moment", self.passive_moment, speeds),
+            "balance_residual": labeled("balance_residual", self.balance_residual, speeds),
+            "objective": labeled("objective", self.objective, rows, "1"),
+            "status": labeled("status", self.status, rows),
         }
         parts["status"].attrs["flag_values"] = [int(s) for s in Status]
         parts["status"].attrs["flag_meanings"] = " ".join(s.name.lower() for s in Status)

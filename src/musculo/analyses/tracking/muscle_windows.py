@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from musculo.arrays import FloatArray
-from musculo.kernels.tracking.muscle_window import Window, window_excitations, window_states
+from musculo.kernels.tracking.muscle_window import Window, WindowReach, window_excitations, window_states
 from musculo.like import Method
 from musculo.model.model import Model
 from musculo.muscle.fibers.compile_muscles import compiled_muscles
@@ -84,7 +84,8 @@ class MuscleWindows:
         """
         x = np.array(guess)
         window = self._window(start, paths)
-        window_excitations(*self._arrays, window, *bounds, *bound_forces, force, self._opensim, x)
+        reach = WindowReach(*bounds, *bound_forces)
+        window_excitations(*self._arrays, window, reach, force, self._opensim, x)
         return x
 
     def _window(self, start: MuscleStates, paths: Paths) -> Window:

@@ -17,6 +17,9 @@ from musculo.arrays import FloatArray
 from musculo.errors import InvalidInput
 from musculo.kernels.tracking.muscle_node import (
     Node,
+    NodeReach,
+    RestingActivations,
+    RestingMuscles,
     node_activations,
     node_excitations,
     node_reach,
@@ -55,8 +58,8 @@ class _Resting:
         if len(near):
             table = compiled_muscles(self._c.driven.model).arrays
             opensim = self._c.driven.method == "opensim"
-            forces = np.ascontiguousarray(force)
-            resting_activations(*table, self._length, self._speed, forces, opensim, a, slope, fiber)
+            known = RestingMuscles(self._length, self._speed, np.ascontiguousarray(force))
+            resting_activations(*table, known, opensim, RestingActivations(a, slope, fiber))
         return a, slope, fiber
 
 
@@ -67,16 +70,16 @@ class _InStep:
         self._node, self._opensim = node, c.driven.method == "opensim"
         self._low, self._high = low.copy(), np.maximum(low, high)
         self._table = compiled_muscles(c.driven.model).arrays
-        self._reach, self._force = np.empty((2, len(near))), np.empty((2, len(near)))
-        fiber = np.stack([near, near])
-        node_reach(*self._table, node, self._low, self._high, self._opensim, self._reach, self._force, fiber)
-        self.least, self.most = self._force
+        n = len(near)
+        self._reach = NodeReach(np.empty((2, n)), np.empty((2, n)), np.stack([near, near]))
+        node_reach(*self._table, node, self._low, self._high, self._opensim, self._reach)
+        self.least, self.most = self._reach.force
 
     def giving(self, force: FloatArray, near: tuple[FloatArray, FloatArray]) -> tuple[FloatArray, FloatArray]:
         """Activations and fiber lengths with which they give forces; `near` is where they are looked for."""
         a, fiber = (x.copy() for x in near)
         forces = np.ascontiguousarray(force)
-        node_activations(*self._table, self._node, self._reach, self._force, forces, self._opensim, a, fiber)
+        node_activations(*self._table, self._node, self._reach, forces, self._opensim, a, fiber)
         return a, fiber
 
     def excitations(self, activation: FloatArray) -> FloatArray:

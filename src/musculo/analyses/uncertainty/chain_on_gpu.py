@@ -22,6 +22,12 @@ from musculo.analyses.uncertainty.sampling import Progress, SampleStore
 from musculo.arrays import FloatArray
 from musculo.compile.compiled import compiled
 from musculo.kernels.cuda.cuda_chain import (
+    EffortFound,
+    EffortKnown,
+    EffortProgram,
+    JointLoads,
+    Pulls,
+    Recursion,
     chain_kernels,
     chain_recipes,
     move_grid,
@@ -31,11 +37,12 @@ from musculo.kernels.cuda.cuda_chain import (
 from musculo.kernels.cuda.cuda_compile_beside import compile_beside
 from musculo.kernels.cuda.cuda_device import cuda_module
 from musculo.kernels.cuda.cuda_lanes import LaneMemory, lane_layout, lanes_table, placed
-from musculo.kernels.cuda.cuda_paths import path_kernels, path_recipes, path_workspaces
+from musculo.kernels.cuda.cuda_paths import PathsFound, path_kernels, path_recipes, path_workspaces
 from musculo.kernels.cuda.cuda_tables import layout_of, table_in_place, table_on_device
 from musculo.kernels.fit.pose_fit import Space
 from musculo.kernels.fit.pose_search import CONVERGED, space_for
 from musculo.kernels.scalar.bounded_effort import SERVED, EffortRoom, effort_room
+from musculo.kernels.tree.nodes import Motion
 from musculo.kernels.tree.tree_frames import work_rows
 from musculo.kernels.wrapping.geodesic.taut_path import UNFINISHED
 from musculo.muscle.path_loads.path_wrenches import layout_of_wrenches
@@ -165,33 +172,31 @@ class GpuChain:
         self._timed("data of samples", lambda: self.on.begin(first))
         poses = (words, self.spaces.words, a["seen"], a["errors"], TOLERANCE, MOST_ITERATIONS, a["q"], a["found"])
         self._timed("inverse kinematics", lambda: run.poses[grid](*poses))
-        self._timed("filter and slopes", lambda: run.motion[grid](words, *self._of("q", "Q", "U", "A", "slopes")))
+        motion = Motion(*self._of("Q", "U", "A"))
+        self._timed("filter and slopes", lambda: run.motion[grid](words, a["q"], motion, a["slopes"]))
         if self.chain.last >= Step.MOMENTS:
-            moments = (words, *self._of("Q", "U", "A", "E"), self.work[0], a["tau"])
-            self._timed("inverse dynamics", lambda: run.moments[grid](*moments))
+            recursion = Recursion(a["E"], self.work[0], a["tau"])
+            self._timed("inverse dynamics", lambda: run.moments[grid](words, motion, recursion))
         if self.chain.last < Step.MUSCLES:
             return
-        results = self._of("length", "flags", "arms")
+        results = PathsFound(*self._of("length", "flags", "arms"))
         blocks = ((lanes + 127) // 128, 128)
         tables = [one.words for one in self.tables]
         self._timed(
             "muscle geometry", lambda: self.run_paths.launch(blocks, tables, self.literal, a["Q"], self.work, results)
         )
         self._timed("paths finished by the CPU", self._finish_paths)
-        effort = (
-            words,
-            self.rooms.words,
-            *self._of("tau", "U", "slopes", "length", "arms"),
-            self.width,
-            *self._of("strong", "P", "b", "near", "x", "activation", "force", "served"),
-        )
-        self._timed("static optimization", lambda: run.effort[grid](*effort))
+        known = EffortKnown(*self._of("tau", "U", "slopes", "length", "arms"))
+        program = EffortProgram(*self._of("strong", "P", "b", "near", "x"))
+        effort = (words, self.rooms.words, known, self.width, program)
+        found = EffortFound(*self._of("activation", "force", "served"))
+        self._timed("static optimization", lambda: run.effort[grid](*effort, found))
         self._timed("programs finished by the CPU", self._finish_programs)
         if self.chain.last >= Step.LOADS:
-            loads = (words, *self._of("Q", "U", "A", "force", "arms", "E"), self.work[0])
-            self._timed(
-                "joint loads", lambda: run.loads[grid](*loads, *self._of("tau_of_joints", "pushes", "turns", "sizes"))
-            )
+            recursion = Recursion(a["E"], self.work[0], a["tau_of_joints"])
+            loads = JointLoads(*self._of("pushes", "turns", "sizes"))
+            pulls = Pulls(*self._of("force", "arms"))
+            self._timed("joint loads", lambda: run.loads[grid](words, motion, pulls, recursion, loads))
 
     def _of(self, *names: str) -> list[Any]:
         return [self.a[name] for name in names]

@@ -47,7 +47,7 @@ from musculo.kernels.fit.pose_fit import Misfit, Recorded
 from musculo.kernels.fit.pose_search import CONVERGED, TrackedFrames
 from musculo.kernels.hill.hill_frames import capacity_frames
 from musculo.kernels.tree.transmitted_frames import pulled_frames
-from musculo.kernels.tree.tree_frames import MotionFrames, rnea_frames
+from musculo.kernels.tree.tree_frames import LoadFrames, MotionFrames, TorqueFrames, rnea_frames
 from musculo.like import Wrapping
 from musculo.model.body import GROUND
 from musculo.model.model import Model
@@ -287,7 +287,8 @@ class SampleChain:
             wrenches = node_wrenches(self.c, self._loads(changes), frames, poses)
         tau = np.empty_like(motion.u)
         given = MotionFrames(*(np.ascontiguousarray(x) for x in (motion.q, motion.u, motion.udot)))
-        rnea_frames(tree, self.c.table, given, wrenches, bool(self.loads), tau, _NO_WRENCH, 0, frames)
+        loads, found = LoadFrames(wrenches, bool(self.loads)), TorqueFrames(tau, _NO_WRENCH)
+        rnea_frames(tree, self.c.table, given, loads, found, 0, frames)
         return tau
 
     def activations(

@@ -16,7 +16,7 @@ from musculo.analyses.uncertainty.subject_changes import changed_model
 from musculo.arrays import FloatArray
 from musculo.errors import InvalidInput, UnknownName
 from musculo.model.model import Model
-from musculo.results.labelled_arrays import AXES
+from musculo.results.labeled_arrays import AXES
 from musculo.results.plots import pyplot
 from musculo.results.result_base import Result, Series
 from musculo.results.table import Table

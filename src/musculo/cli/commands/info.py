@@ -13,7 +13,7 @@ from rich.table import Table
 from rich.text import Text
 
 from musculo.cli.console import printing, table
-from musculo.cli.summary import QUATERNION, ROTATION, TRANSLATION, Summary, summarise
+from musculo.cli.summary import QUATERNION, ROTATION, TRANSLATION, Summary, summarize
 from musculo.io import read_osim
 
 
@@ -28,7 +28,7 @@ class Section(NamedTuple):
 
 def print_info(file: Path, as_json: bool, quiet: bool = False) -> None:
     """Read a model and print its summary; `quiet` only sees whether it can be read."""
-    summary = summarise(read_osim(file), file)
+    summary = summarize(read_osim(file), file)
     if as_json:
         print(json.dumps(summary, indent=2, ensure_ascii=False))
     elif not quiet:

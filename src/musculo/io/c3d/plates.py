@@ -190,8 +190,8 @@ def _moment_unit(file: C3DFile, columns: list[int], length: float) -> float:
     """The unit of the moment channels [N m]: as their own units say, else newton times the unit of points."""
     word = _unit(file, columns[-1])
     kilo = word.startswith("kn")
-    metres = METRES.get(word.removeprefix("k")[1:], length) if word.startswith(("n", "kn")) else length
-    return 1000.0 * metres if kilo else metres
+    meters = METRES.get(word.removeprefix("k")[1:], length) if word.startswith(("n", "kn")) else length
+    return 1000.0 * meters if kilo else meters
 
 
 def _unit(file: C3DFile, column: int) -> str:

@@ -7,7 +7,14 @@ from typing import NamedTuple
 import numpy as np
 
 from musculo.arrays import FloatArray, IntArray
-from musculo.kernels.absolute.absolute_system import absolute_space, columns_of
+from musculo.kernels.absolute.absolute_system import (
+    AbsoluteState,
+    EquationRows,
+    NormalEquations,
+    PlacedFrames,
+    absolute_space,
+    columns_of,
+)
 from musculo.kernels.absolute.body_forces import applied_forces, constraint_loads, subtract_inertia
 from musculo.kernels.absolute.constraint_rows import acceleration_rows, position_rows
 from musculo.kernels.absolute.moving_frames import assemble, move, place_frames
@@ -91,16 +98,12 @@ def _limited(step):
 def analysis_frames(system, table, pattern, search, frames, start, stop):
     """Positions, velocities, accelerations and, where asked for, multipliers and loads of frames start .. stop - 1."""
     s = absolute_space(system, pattern, frames.signals.shape[1])
-    x, v, a, S, W, H = lanes(s.x), lanes(s.v), lanes(s.a), lanes(s.signals), lanes(s.W), lanes(s.H)
-    phi, nu, gamma, J, N, pivot = (
-        lanes(s.phi),
-        lanes(s.nu),
-        lanes(s.gamma),
-        lanes(s.J),
-        lanes(s.N),
-        lanes(s.pivot),
-    )
-    step, left, y, rest = lanes(s.step), lanes(s.left), lanes(s.y), lanes(s.rest)
+    x, v, a, J = lanes(s.x), lanes(s.v), lanes(s.a), lanes(s.J)
+    state, placed = AbsoluteState(x, v, lanes(s.signals)), PlacedFrames(lanes(s.W), lanes(s.H))
+    rows = EquationRows(lanes(s.phi), lanes(s.nu), lanes(s.gamma), J)
+    normal = NormalEquations(search.weight, J, lanes(s.N), lanes(s.pivot), lanes(s.y))
+    plain = NormalEquations(search.plain, J, lanes(s.N), lanes(s.pivot), lanes(s.y))
+    step, left, rest = lanes(s.step), lanes(s.left), lanes(s.rest)
     force, multipliers, loads = lanes(s.force), lanes(s.multipliers), lanes(s.loads)
     E = np.zeros((columns_of(system), WIDTH))
     coordinates = 7 * system.bodies
@@ -118,7 +121,7 @@ def analysis_frames(system, table, pattern, search, frames, start, stop):
                 frame = block + min(lane, count - 1)
                 for k in range(system.coordinates):
                     s.x[coordinates + k, lane] = frames.start[frame, k]
-            assemble(system, table, x, S, W, H, 0)
+            assemble(system, table, state, placed, 0)
         elif search.begin == FROM_GIVEN:
             _take(frames.start, block, count, stop, s.x)
         else:
@@ -127,10 +130,10 @@ def analysis_frames(system, table, pattern, search, frames, start, stop):
                     s.x[k, lane] = kept[k]
         taken, worst = 0, np.inf
         while True:
-            place_frames(system, table, x, v, S, False, W, H, 0)
-            position_rows(system, table, x, S, W, H, phi, nu, J, 0)
-            factor_normal(system, pattern, search.weight, False, J, N, pivot, 0)
-            solve_least_squares(system, pattern, search.weight, J, N, phi, step, rest, y, 0)
+            place_frames(system, table, state, False, placed, 0)
+            position_rows(system, table, state, placed, rows, 0)
+            factor_normal(system, pattern, False, normal, 0)
+            solve_least_squares(system, pattern, normal, rows.phi, step, rest, 0)
             worst = _limited(s.step)
             if worst <= search.tolerance or taken == search.most_steps:
                 break
@@ -157,22 +160,22 @@ def analysis_frames(system, table, pattern, search, frames, start, stop):
                 for k in range(s.x.shape[0]):
                     kept[k] = s.x[k, lane]
         _give(s.phi, block, count, frames.residual)
-        solve_least_squares(system, pattern, search.weight, J, N, nu, v, rest, y, 0)
-        place_frames(system, table, x, v, S, True, W, H, 0)
-        acceleration_rows(system, table, x, v, S, W, gamma, 0)
-        solve_least_squares(system, pattern, search.weight, J, N, gamma, a, rest, y, 0)
+        solve_least_squares(system, pattern, normal, rows.nu, v, rest, 0)
+        place_frames(system, table, state, True, placed, 0)
+        acceleration_rows(system, table, state, placed, rows.gamma, 0)
+        solve_least_squares(system, pattern, normal, rows.gamma, a, rest, 0)
         _give(s.x, block, count, frames.x)
         _give(s.v, block, count, frames.v)
         _give(s.a, block, count, frames.a)
         if search.dynamics:
             if frames.forces.shape[0] > 0:
                 _take(frames.forces, block, count, stop, E)
-            applied_forces(system, x, v, lanes(E), W, force, 0)
+            applied_forces(system, x, v, lanes(E), placed.W, force, 0)
             subtract_inertia(system, a, force, 0)
             if search.weighted:
-                factor_normal(system, pattern, search.plain, False, J, N, pivot, 0)
-            solve_multipliers(system, pattern, J, N, force, multipliers, left, y, 0)
-            constraint_loads(system, x, multipliers, J, W, loads, 0)
+                factor_normal(system, pattern, False, plain, 0)
+            solve_multipliers(system, pattern, normal, force, multipliers, left, 0)
+            constraint_loads(system, x, multipliers, J, placed.W, loads, 0)
             _give(s.multipliers, block, count, frames.multipliers)
             _give(s.loads, block, count, frames.loads)
 
@@ -186,9 +189,10 @@ def rows_at(system, table, pattern, x, signals, phi, elements):
             s.x[k, lane] = x[k]
         for k in range(signals.size):
             s.signals[k, lane] = signals[k]
-    X, V, S, W, H = lanes(s.x), lanes(s.v), lanes(s.signals), lanes(s.W), lanes(s.H)
-    place_frames(system, table, X, V, S, False, W, H, 0)
-    position_rows(system, table, X, S, W, H, lanes(s.phi), lanes(s.nu), lanes(s.J), 0)
+    state, placed = AbsoluteState(lanes(s.x), lanes(s.v), lanes(s.signals)), PlacedFrames(lanes(s.W), lanes(s.H))
+    place_frames(system, table, state, False, placed, 0)
+    rows = EquationRows(lanes(s.phi), lanes(s.nu), lanes(s.gamma), lanes(s.J))
+    position_rows(system, table, state, placed, rows, 0)
     for r in range(phi.size):
         phi[r] = s.phi[r, 0]
     for k in range(elements.size):

@@ -86,6 +86,40 @@ class AbsoluteSystem(NamedTuple):
     chain_placed: IntArray  # (joints,) frame that is to coincide with it
 
 
+class AbsoluteState(NamedTuple):
+    """Positions, velocities and what is given over time, the lane last."""
+
+    x: FloatArray
+    v: FloatArray
+    signals: FloatArray
+
+
+class PlacedFrames(NamedTuple):
+    """Where bodies and frames are and how they move, the lane last."""
+
+    W: FloatArray  # bodies, frames, scratch
+    H: FloatArray  # twist of a frame by each of its coordinates, (6 dofs,)
+
+
+class EquationRows(NamedTuple):
+    """The constraint equations Phi = 0, J v = nu, J a = gamma, the lane last."""
+
+    phi: FloatArray  # (equations,)
+    nu: FloatArray  # (equations,)
+    gamma: FloatArray  # (equations,)
+    J: FloatArray  # (elements,)
+
+
+class NormalEquations(NamedTuple):
+    """N = J^T W J, and the mass matrix where it is added, with its factor in its place; the lane last."""
+
+    weight: FloatArray  # (equations,) W, of all lanes
+    J: FloatArray  # (elements,)
+    N: FloatArray  # (elements of N,)
+    pivot: FloatArray  # (columns,) what elimination leaves of each diagonal element, as a part of it
+    y: FloatArray  # (columns,) room
+
+
 class NormalPattern(NamedTuple):
     """Where the elements of N = J^T W J and of its Cholesky factor are; columns in the order of elimination."""
 

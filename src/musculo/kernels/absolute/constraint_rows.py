@@ -22,14 +22,18 @@ from musculo.kernels.absolute.constraint_terms import CONSTANT, FUNCTION, NUMBER
 from musculo.kernels.absolute.moving_frames import load9
 from musculo.kernels.compiler.parts import inline, kernel
 from musculo.kernels.functions.function_lanes import evaluate_function
-from musculo.kernels.functions.function_values import evaluate_multivariate
+from musculo.kernels.functions.function_values import Arguments, evaluate_multivariate
 from musculo.kernels.scalar.scalars import like
 from musculo.kernels.scalar.vectors import accumulate3, add, cross, dot, load3, rotate_back, scale
 
 
 @inline
-def _of_frame(system, f, w, v, slot_v, slot_w, first, J, H, W, lane):
-    """Add the gradient (w, v) by the twist of a frame to elements of J: of its body, and of its coordinates."""
+def _of_frame(system, f, gradient, slots, placed, J, lane):
+    """Add the gradient (w, v) by the twist of a frame to elements of J: of its body, and of its coordinates.
+
+    slots: elements of the body's velocity and angular velocity, and the first of the coordinates'.
+    """
+    (w, v), (slot_v, slot_w, first), W, H = gradient, slots, placed.W, placed.H
     row = frame_row(system, f)
     if slot_v >= 0:
         accumulate3(J, slot_v, lane, v)
@@ -54,13 +58,16 @@ def _function(system, table, t, x, W, lane):
         W[scratch + 1, lane] = f1
         W[scratch + 2, lane] = f2
     else:
-        evaluate_multivariate(table, i, m, x, system.argument_rows, first, lane, W, scratch)
+        arguments = Arguments(x, system.argument_rows, first)
+        evaluate_multivariate(table, i, arguments, lane, W, scratch)
     return m
 
 
 @kernel
-def position_rows(system, table, x, S, W, H, phi, nu, J, lane):
-    """Phi, J, and nu, where all frames are placed."""
+def position_rows(system, table, state, placed, rows, lane):
+    """Phi, J, and nu, where all frames are placed: `AbsoluteState`, `PlacedFrames`, `EquationRows`."""
+    x, S, W = state.x, state.signals, placed.W
+    phi, nu, J = rows.phi, rows.nu, rows.J
     zero = like(W[0, lane], 0.0)
     scratch = scratch_row(system)
     for k in range(system.column.size):
@@ -85,9 +92,11 @@ def position_rows(system, table, x, S, W, H, phi, nu, J, lane):
                 total = total + c * value
                 wA, vA, wB, vB = scale(c, wA), scale(c, vA), scale(c, wB), scale(c, vB)
                 A, B, first = system.first_frame[t], system.second_frame[t], system.slot_first[t]
-                _of_frame(system, A, wA, vA, system.slots[t, 0], system.slots[t, 1], first, J, H, W, lane)
+                slots = system.slots[t, 0], system.slots[t, 1], first
+                _of_frame(system, A, (wA, vA), slots, placed, J, lane)
                 first = first + system.dof_first[A + 1] - system.dof_first[A]
-                _of_frame(system, B, wB, vB, system.slots[t, 2], system.slots[t, 3], first, J, H, W, lane)
+                slots = system.slots[t, 2], system.slots[t, 3], first
+                _of_frame(system, B, (wB, vB), slots, placed, J, lane)
                 if system.frame_kind[A] == GIVEN_FRAME:
                     row = frame_row(system, A)
                     right = right - dot(wA, load3(W, row + GIVEN_OMEGA, lane))
@@ -101,8 +110,10 @@ def position_rows(system, table, x, S, W, H, phi, nu, J, lane):
 
 
 @kernel
-def acceleration_rows(system, table, x, v, S, W, gamma, lane):
+def acceleration_rows(system, table, state, placed, gamma, lane):
     """gamma, where all frames move."""
+    x, v, S = state.x, state.v, state.signals
+    W = placed.W
     zero = like(W[0, lane], 0.0)
     scratch = scratch_row(system)
     speeds = 6 * system.bodies - 7 * system.bodies

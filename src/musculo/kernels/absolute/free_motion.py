@@ -26,6 +26,10 @@ from musculo.kernels.absolute.absolute_system import (
     PLACE,
     QUATERNION,
     VELOCITY,
+    AbsoluteState,
+    EquationRows,
+    NormalEquations,
+    PlacedFrames,
     absolute_space,
     columns_of,
     frame_row,
@@ -77,8 +81,9 @@ def _missed(system, J, a, right, rest, lane):
 
 
 @kernel
-def _round(system, pattern, penalty, J, N, force, rest, step, y, lane):
+def _round(system, pattern, normal, force, rest, step, lane):
     """step <- N^-1 (force + J^T p rest)."""
+    penalty, J, y = normal.weight, normal.J, normal.y
     n = pattern.position.size
     for k in range(n):
         y[pattern.position[k], lane] = force[k, lane]
@@ -87,7 +92,7 @@ def _round(system, pattern, penalty, J, N, force, rest, step, y, lane):
         for k in range(system.row_first[r], system.row_first[r + 1]):
             at = pattern.position[system.column[k]]
             y[at, lane] = y[at, lane] + J[k, lane] * value
-    solve_factored(pattern, N, y, lane)
+    solve_factored(pattern, normal.N, y, lane)
     for k in range(n):
         step[k, lane] = y[pattern.position[k], lane]
 
@@ -107,8 +112,9 @@ def _taken(system, penalty, J, rest, step, multipliers, left, lane):
 
 
 @kernel
-def frame_motions(system, x, v, a, W, H, M, lane):
+def frame_motions(system, a, placed, M, lane):
     """Pose, twist and acceleration of all frames."""
+    W, H = placed.W, placed.H
     for f in range(system.frame_body.size):
         row, out, b = frame_row(system, f), MOTION_ROWS * f, system.frame_body[f]
         p = load4(W, row + QUATERNION, lane)
@@ -140,16 +146,11 @@ def frame_motions(system, x, v, a, W, H, M, lane):
 def free_frames(system, table, pattern, given, start, stop):
     """Accelerations and multipliers of frames start .. stop - 1."""
     s = absolute_space(system, pattern, given.signals.shape[1])
-    x, v, a, S, W, H = lanes(s.x), lanes(s.v), lanes(s.a), lanes(s.signals), lanes(s.W), lanes(s.H)
-    phi, nu, gamma, J, N, pivot = (
-        lanes(s.phi),
-        lanes(s.nu),
-        lanes(s.gamma),
-        lanes(s.J),
-        lanes(s.N),
-        lanes(s.pivot),
-    )
-    step, left, y, rest = lanes(s.step), lanes(s.left), lanes(s.y), lanes(s.rest)
+    x, v, a, J = lanes(s.x), lanes(s.v), lanes(s.a), lanes(s.J)
+    state, placed = AbsoluteState(x, v, lanes(s.signals)), PlacedFrames(lanes(s.W), lanes(s.H))
+    rows = EquationRows(lanes(s.phi), lanes(s.nu), lanes(s.gamma), J)
+    normal = NormalEquations(given.penalty, J, lanes(s.N), lanes(s.pivot), lanes(s.y))
+    step, left, rest = lanes(s.step), lanes(s.left), lanes(s.rest)
     multipliers, force = lanes(s.multipliers), lanes(s.force)
     E = np.zeros((columns_of(system), WIDTH))
     M = np.zeros((MOTION_ROWS * system.frame_body.size, WIDTH))
@@ -160,31 +161,31 @@ def free_frames(system, table, pattern, given, start, stop):
         _fill(given.v, block, s.v)
         _fill(given.signals, block, s.signals)
         _fill(given.forces, block, E)
-        place_frames(system, table, x, v, S, True, W, H, 0)
-        position_rows(system, table, x, S, W, H, phi, nu, J, 0)
-        acceleration_rows(system, table, x, v, S, W, gamma, 0)
-        _missed(system, J, v, nu, rest, 0)
+        place_frames(system, table, state, True, placed, 0)
+        position_rows(system, table, state, placed, rows, 0)
+        acceleration_rows(system, table, state, placed, rows.gamma, 0)
+        _missed(system, J, v, rows.nu, rest, 0)
         for r in range(system.equations):
             for lane in range(WIDTH):
                 s.gamma[r, lane] += decay * (2.0 * s.rest[r, lane] - decay * s.phi[r, lane])
                 s.multipliers[r, lane] = 0.0
-        factor_normal(system, pattern, given.penalty, True, J, N, pivot, 0)
-        applied_forces(system, x, v, lanes(E), W, force, 0)
+        factor_normal(system, pattern, True, normal, 0)
+        applied_forces(system, x, v, lanes(E), placed.W, force, 0)
         for k in range(s.a.shape[0]):
             for lane in range(WIDTH):
                 s.a[k, lane] = 0.0
                 s.left[k, lane] = s.force[k, lane]
         for _ in range(_ROUNDS):
-            _missed(system, J, a, gamma, rest, 0)
-            _round(system, pattern, given.penalty, J, N, left, rest, step, y, 0)
+            _missed(system, J, a, rows.gamma, rest, 0)
+            _round(system, pattern, normal, left, rest, step, 0)
             _taken(system, given.penalty, J, rest, step, multipliers, left, 0)
             subtract_inertia(system, step, left, 0)
             for k in range(s.a.shape[0]):
                 for lane in range(WIDTH):
                     s.a[k, lane] += s.step[k, lane]
         if given.motion.shape[0] > 0:
-            place_frames(system, table, x, v, S, True, W, H, 0)
-            frame_motions(system, x, v, a, W, H, lanes(M), 0)
+            place_frames(system, table, state, True, placed, 0)
+            frame_motions(system, a, placed, lanes(M), 0)
         for lane in range(count):
             weakest = 1.0
             for k in range(s.a.shape[0]):
@@ -199,15 +200,19 @@ def free_frames(system, table, pattern, given, start, stop):
 
 
 @driver
-def projected_state(system, table, pattern, x0, v0, signals, penalty, tolerance, most_steps):
-    """x0 and v0 brought onto the constraints in place, with the smallest change in the metric of the mass matrix.
+def projected_state(system, table, pattern, start, penalty, tolerance, most_steps):
+    """x and v of one `AbsoluteState` start brought onto the constraints in place, with the smallest change in the
+    metric of the mass matrix.
 
     Returns how many steps of Newton's method it took, -1 where that did not end.
     """
+    x0, v0, signals = start.x, start.v, start.signals
     s = absolute_space(system, pattern, signals.size)
-    x, v, S, W, H = lanes(s.x), lanes(s.v), lanes(s.signals), lanes(s.W), lanes(s.H)
-    phi, nu, J, N, pivot = lanes(s.phi), lanes(s.nu), lanes(s.J), lanes(s.N), lanes(s.pivot)
-    step, left, y, rest, multipliers = lanes(s.step), lanes(s.left), lanes(s.y), lanes(s.rest), lanes(s.multipliers)
+    x, v, J = lanes(s.x), lanes(s.v), lanes(s.J)
+    state, placed = AbsoluteState(x, v, lanes(s.signals)), PlacedFrames(lanes(s.W), lanes(s.H))
+    rows = EquationRows(lanes(s.phi), lanes(s.nu), lanes(s.gamma), J)
+    normal = NormalEquations(penalty, J, lanes(s.N), lanes(s.pivot), lanes(s.y))
+    step, left, rest, multipliers = lanes(s.step), lanes(s.left), lanes(s.rest), lanes(s.multipliers)
     for lane in range(WIDTH):
         for k in range(x0.size):
             s.x[k, lane] = x0[k]
@@ -218,9 +223,9 @@ def projected_state(system, table, pattern, x0, v0, signals, penalty, tolerance,
     move(system, x, step, 0)  # by nothing: Euler parameters become unit
     taken = 0
     while True:
-        place_frames(system, table, x, v, S, False, W, H, 0)
-        position_rows(system, table, x, S, W, H, phi, nu, J, 0)
-        factor_normal(system, pattern, penalty, True, J, N, pivot, 0)
+        place_frames(system, table, state, False, placed, 0)
+        position_rows(system, table, state, placed, rows, 0)
+        factor_normal(system, pattern, True, normal, 0)
         # of positions first, then of velocities: min |d|_M with J d = what is missed
         largest = 0.0
         for r in range(system.equations):
@@ -237,10 +242,10 @@ def projected_state(system, table, pattern, x0, v0, signals, penalty, tolerance,
                 s.gamma[r, lane] = -s.phi[r, lane]
                 s.multipliers[r, lane] = 0.0
         if not moving:
-            _missed(system, J, v, nu, lanes(s.gamma), 0)
+            _missed(system, J, v, rows.nu, rows.gamma, 0)
         for _ in range(_ROUNDS):
-            _missed(system, J, lanes(s.a), lanes(s.gamma), rest, 0)
-            _round(system, pattern, penalty, J, N, left, rest, step, y, 0)
+            _missed(system, J, lanes(s.a), rows.gamma, rest, 0)
+            _round(system, pattern, normal, left, rest, step, 0)
             _taken(system, penalty, J, rest, step, multipliers, left, 0)
             subtract_inertia(system, step, left, 0)
             for k in range(s.a.shape[0]):

@@ -22,7 +22,7 @@ from musculo.kernels.absolute.absolute_system import (
 from musculo.kernels.absolute.euler_parameter_tuples import about, product, rotation, turned, unit
 from musculo.kernels.compiler.parts import inline, kernel
 from musculo.kernels.functions.function_lanes import evaluate_function
-from musculo.kernels.functions.function_values import evaluate_multivariate
+from musculo.kernels.functions.function_values import Arguments, evaluate_multivariate
 from musculo.kernels.scalar.scalars import like
 from musculo.kernels.scalar.vectors import add, add_scaled, cross, load3, rotate, scale, store3, subtract
 
@@ -107,7 +107,7 @@ def place_bodies(system, x, v, moving, W, lane):
 
 
 @kernel
-def function_motion(system, table, f, x, v, moving, W, H, lane):
+def function_motion(system, table, f, state, moving, placed, lane):
     """The motion of a frame by functions of coordinates, in the frame that it moves in.
 
         p = p1 p2 p3, each about an axis of what is turned already,   r = sum_j f_j a_j + R after,
@@ -116,6 +116,8 @@ def function_motion(system, table, f, x, v, moving, W, H, lane):
     Writes the twist by each coordinate; returns Euler parameters, place, omega, velocity, and alpha and acceleration
     at zero second derivatives of the coordinates.
     """
+    x, v = state.x, state.v
+    W, H = placed.W, placed.H
     zero = like(W[0, lane], 0.0)
     one = like(W[0, lane], 1.0)
     first, last = system.dof_first[f], system.dof_first[f + 1]
@@ -143,7 +145,7 @@ def function_motion(system, table, f, x, v, moving, W, H, lane):
             W[scratch + 1, lane] = slope
             W[scratch + 2, lane] = bend
         else:
-            evaluate_multivariate(table, function, m, x, system.argument_rows, start, lane, W, scratch)
+            evaluate_multivariate(table, function, Arguments(x, system.argument_rows, start), lane, W, scratch)
             value = W[scratch, lane]
         direction = rotate(rotation(p), axis) if j < 3 else axis
         rate, bent = zero, zero
@@ -176,8 +178,10 @@ def function_motion(system, table, f, x, v, moving, W, H, lane):
 
 
 @kernel
-def place_frame(system, table, f, x, v, S, moving, W, H, lane):
+def place_frame(system, table, f, state, moving, placed, lane):
     """One frame whose body is placed: pose and, if moving, twist and the accelerations that velocities alone give."""
+    x, v, S = state.x, state.v, state.signals
+    W, H = placed.W, placed.H
     zero = like(W[0, lane], 0.0)
     one = like(W[0, lane], 1.0)
     b = system.frame_body[f]
@@ -190,7 +194,7 @@ def place_frame(system, table, f, x, v, S, moving, W, H, lane):
     alpha, accel = (zero, zero, zero), (zero, zero, zero)
     if kind == FUNCTION_FRAME:
         R = rotation(p)
-        q, r, turn, slide, alpha, accel = function_motion(system, table, f, x, v, moving, W, H, lane)
+        q, r, turn, slide, alpha, accel = function_motion(system, table, f, state, moving, placed, lane)
         for k in range(2 * system.dof_first[f], 2 * system.dof_first[f + 1]):
             store3(H, 3 * k, lane, rotate(R, load3(H, 3 * k, lane)))
         p = product(product(p, q), four(system.after_quaternion, f, zero))
@@ -223,32 +227,33 @@ def place_frame(system, table, f, x, v, S, moving, W, H, lane):
 
 
 @kernel
-def place_frames(system, table, x, v, S, moving, W, H, lane):
-    """All bodies and frames."""
-    place_bodies(system, x, v, moving, W, lane)
+def place_frames(system, table, state, moving, placed, lane):
+    """All bodies and frames of an `AbsoluteState` into `PlacedFrames`."""
+    place_bodies(system, state.x, state.v, moving, placed.W, lane)
     for f in range(system.frame_body.size):
-        place_frame(system, table, f, x, v, S, moving, W, H, lane)
+        place_frame(system, table, f, state, moving, placed, lane)
 
 
 @kernel
-def assemble(system, table, x, S, W, H, lane):
+def assemble(system, table, state, placed, lane):
     """Place body after body from ground on, so that at every joint of the tree its two frames coincide.
 
-    The coordinates in x and what is given over time say where the frames are on their bodies.
+    The coordinates in state.x and what is given over time say where the frames are on their bodies.
     """
+    x, W = state.x, placed.W
     zero = like(W[0, lane], 0.0)
     one = like(W[0, lane], 1.0)
     store9(W, 0, lane, rotation((one, zero, zero, zero)))
     for j in range(system.chain_known.size):
-        known, placed = system.chain_known[j], system.chain_placed[j]
-        b = system.frame_body[placed]
-        place_frame(system, table, known, x, x, S, False, W, H, lane)
+        known, other = system.chain_known[j], system.chain_placed[j]
+        b = system.frame_body[other]
+        place_frame(system, table, known, state, False, placed, lane)
         # where the frame to be placed is on its own body, as if that were ground
         store4(x, 7 * b - 4, lane, (one, zero, zero, zero))
         store3(x, 7 * b - 7, lane, (zero, zero, zero))
         store9(W, BODY_ROWS * b, lane, rotation((one, zero, zero, zero)))
-        place_frame(system, table, placed, x, x, S, False, W, H, lane)
-        target, own = frame_row(system, known), frame_row(system, placed)
+        place_frame(system, table, other, state, False, placed, lane)
+        target, own = frame_row(system, known), frame_row(system, other)
         q = load4(W, own + QUATERNION, lane)
         p = unit(product(load4(W, target + QUATERNION, lane), (q[0], -q[1], -q[2], -q[3])))
         R = rotation(p)

@@ -21,12 +21,15 @@ UNDETERMINED = 1e-13
 
 
 @kernel
-def factor_normal(system, pattern, weight, massive, J, N, pivot, lane):
-    """N = J^T W J, and the mass matrix where `massive`, factored in place with 1 / L_kk on the diagonal.
+def factor_normal(system, pattern, massive, normal, lane):
+    """N = J^T W J of `NormalEquations`, and the mass matrix where `massive`, factored in place with 1 / L_kk on the
+    diagonal.
 
     `pivot` takes what elimination leaves of each diagonal element, as a part of it; where that is nothing, the
     element is made large, so that the step along it is none.
     """
+    weight, J = normal.weight, normal.J
+    N, pivot = normal.N, normal.pivot
     zero = like(J[0, lane], 0.0)
     one = like(J[0, lane], 1.0)
     for k in range(pattern.factor_row.size):
@@ -82,8 +85,9 @@ def solve_factored(pattern, N, y, lane):
 
 
 @kernel
-def times_transpose(system, pattern, weight, J, rows, y, lane):
+def times_transpose(system, pattern, normal, rows, lane):
     """y <- J^T W rows, in the order of elimination."""
+    weight, J, y = normal.weight, normal.J, normal.y
     zero = like(J[0, lane], 0.0)
     for k in range(pattern.position.size):
         y[k, lane] = zero
@@ -95,9 +99,10 @@ def times_transpose(system, pattern, weight, J, rows, y, lane):
 
 
 @kernel
-def solve_least_squares(system, pattern, weight, J, N, right, solution, rest, y, lane):
-    """solution <- the least squares solution of J solution = right; `rest` and `y` are room."""
-    times_transpose(system, pattern, weight, J, right, y, lane)
+def solve_least_squares(system, pattern, normal, right, solution, rest, lane):
+    """solution <- the least squares solution of J solution = right, where N is factored; `rest` is room."""
+    J, N, y = normal.J, normal.N, normal.y
+    times_transpose(system, pattern, normal, right, lane)
     solve_factored(pattern, N, y, lane)
     for k in range(pattern.position.size):
         solution[k, lane] = y[pattern.position[k], lane]
@@ -106,15 +111,16 @@ def solve_least_squares(system, pattern, weight, J, N, right, solution, rest, y,
         for k in range(system.row_first[r], system.row_first[r + 1]):
             total = total - J[k, lane] * solution[system.column[k], lane]
         rest[r, lane] = total
-    times_transpose(system, pattern, weight, J, rest, y, lane)
+    times_transpose(system, pattern, normal, rest, lane)
     solve_factored(pattern, N, y, lane)
     for k in range(pattern.position.size):
         solution[k, lane] = solution[k, lane] + y[pattern.position[k], lane]
 
 
 @kernel
-def solve_multipliers(system, pattern, J, N, force, multipliers, left, y, lane):
-    """multipliers <- the shortest with J^T multipliers = force, where N has unit weights; `left` and `y` are room."""
+def solve_multipliers(system, pattern, normal, force, multipliers, left, lane):
+    """multipliers <- the shortest with J^T multipliers = force, where N has unit weights; `left` is room."""
+    J, N, y = normal.J, normal.N, normal.y
     zero = like(J[0, lane], 0.0)
     n = pattern.position.size
     for r in range(system.equations):

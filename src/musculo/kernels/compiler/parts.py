@@ -250,7 +250,7 @@ def traced(function: Callable[..., Any]) -> Traced:
 def _anywhere() -> None:
     """Called inside a kernel: its code is never copied into those that call it.
 
-    For what is long and called from many places: LLVM would optimise every copy of it again. On the GPU and in plain
+    For what is long and called from many places: LLVM would optimize every copy of it again. On the GPU and in plain
     Python it means nothing.
     """
 

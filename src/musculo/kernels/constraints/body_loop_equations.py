@@ -35,7 +35,7 @@ from musculo.kernels.tree.node_kinematics import (
     kinematics,
     twists,
 )
-from musculo.kernels.tree.nodes import load_rotation
+from musculo.kernels.tree.nodes import Motion, load_rotation
 from musculo.kernels.tree.tree_frames import work_rows
 
 # Kinds of equations between a frame F of a first body and a frame of a second one.
@@ -57,17 +57,28 @@ class BodyEquations(NamedTuple):
     sign: FloatArray  # (columns,) 1 for the second, -1 for the first
 
 
+class BodyRows(NamedTuple):
+    """What `body_rows` finds: m equations by n_u speeds."""
+
+    n_u: int
+    g: FloatArray  # (m, lanes) residuals
+    G: FloatArray  # (m n_u, lanes) Jacobian, of which only columns that an equation feels are written
+    bias: FloatArray  # (m, lanes) second derivatives at zero accelerations
+
+
 @kernel
-def body_rows(e, K, S, moving, n_u, g, G, bias, lane):
+def body_rows(e, K, S, moving, rows, lane):
     """Residuals, Jacobian by speeds, and second derivatives of all equations between bodies.
 
     With s, S u and sddot as `musculo.embedding.loops.equations.body_equations` has them, from the node motions K
     and the twists S of `musculo.kernels.tree.node_kinematics`; accelerations in K enter the second derivatives as
     they are.
 
-    Args: g, bias: (m, lanes). G: (m n_u, lanes), of which only columns that an equation feels are written.
+    Args: e: `BodyEquations`. K: (MOTION_ROWS n, lanes). S: (6 n_u, lanes). rows: `BodyRows`, written.
     """
     apart()
+    g, G, bias = rows.g, rows.G, rows.bias
+    n_u = rows.n_u
     for k in range(e.kind.size):
         row, kind = e.first_row[k], e.kind[k]
         n_1, n_2 = e.node[k, 0] * MOTION_ROWS, e.node[k, 1] * MOTION_ROWS
@@ -161,19 +172,28 @@ def body_rows(e, K, S, moving, n_u, g, G, bias, lane):
                 G[(row + 2) * n_u + column, lane] = moved[2]
 
 
+class BodyRowFrames(NamedTuple):
+    """`BodyRows` of all frames, the frame first."""
+
+    residual: FloatArray  # (frames, m)
+    jacobian: FloatArray  # (frames, m n_u)
+    bias: FloatArray  # (frames, m)
+
+
 @driver
-def body_rows_frames(equations, motion, columns, moving, residual, jacobian, bias, start, stop):
+def body_rows_frames(equations, motion, columns, moving, found, start, stop):
     """Equations between bodies of frames start .. stop - 1, by speeds, from what `kinematics_frames` gives.
 
-    Args: motion: (frames, MOTION_ROWS nodes). columns: (frames, 6 n_u) twists. jacobian: (frames, m n_u).
+    Args: motion: (frames, MOTION_ROWS nodes). columns: (frames, 6 n_u) twists. found: `BodyRowFrames`, written.
     """
+    residual, jacobian, bias = found.residual, found.jacobian, found.bias
     n_u, m = columns.shape[1] // 6, residual.shape[1]
     K, S = np.empty((motion.shape[1], 1)), np.empty((columns.shape[1], 1))
     g, G, b = np.zeros((m, 1)), np.zeros((m * n_u, 1)), np.zeros((m, 1))
     for f in range(start, stop):
         K[:, 0] = motion[f]
         S[:, 0] = columns[f]
-        body_rows(equations, K, S, moving, n_u, g, G, b, 0)
+        body_rows(equations, K, S, moving, BodyRows(n_u, g, G, b), 0)
         residual[f] = g[:, 0]
         bias[f] = b[:, 0]
         jacobian[f] = G[:, 0]
@@ -203,9 +223,9 @@ def complex_rows_frames(tree, table, equations, x, start, stop):
     for f in range(start, stop):
         Q[:, 0] = x.q[f]
         U[:, 0] = x.u[f]
-        kinematics(tree, table, Q, U, A, moving, W, K, 0)
+        kinematics(tree, table, W, Motion(Q, U, A), moving, K, 0)
         twists(tree, W, K, S, 0)
-        body_rows(equations, K, S, moving, n_u, g, G, b, 0)
+        body_rows(equations, K, S, moving, BodyRows(n_u, g, G, b), 0)
         x.residual[f] = g[:, 0]
         x.jacobian[f] = G[:, 0]
         x.bias[f] = b[:, 0]

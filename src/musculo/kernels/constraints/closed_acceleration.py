@@ -8,12 +8,13 @@ import numpy as np
 
 from musculo.arrays import FloatArray
 from musculo.kernels.compiler.parts import driver, kernel, room
-from musculo.kernels.constraints.embedded_acceleration import solve_embedded
+from musculo.kernels.constraints.embedded_acceleration import MassEquations, solve_embedded
 from musculo.kernels.constraints.loop_branch import follow_branches
 from musculo.kernels.constraints.loop_solution import anchor, copy_lanes, derive
 from musculo.kernels.constraints.loop_space import BranchSpace, LoopSpace, branch_space, loop_space
 from musculo.kernels.scalar.packed import WIDTH, lanes
 from musculo.kernels.tree.crba import COMPOSITE_ROWS, placed_mass_matrix
+from musculo.kernels.tree.nodes import Loads, Motion
 from musculo.kernels.tree.rnea import rnea
 from musculo.kernels.tree.state_lanes import state_lanes
 from musculo.kernels.tree.tree_frames import _give as give
@@ -82,18 +83,18 @@ def close_lanes(system, s, real, Q, U):
 
 @kernel
 def closed_lanes(system, followers, s, x, loaded):
-    """x.D of states that `close_lanes` completed, under generalised forces x.T and loads x.E."""
+    """x.D of states that `close_lanes` completed, under generalized forces x.T and loads x.E."""
     tree, W, n_u = system.tree, s.w.W, x.D.shape[0]
-    rnea(tree, system.table, lanes(x.Q), lanes(x.U), lanes(s.bias), lanes(x.E), loaded, lanes(W), lanes(s.force), 0)
+    motion = Motion(lanes(x.Q), lanes(x.U), lanes(s.bias))
+    rnea(tree, system.table, lanes(W), motion, Loads(lanes(x.E), loaded), lanes(s.force), 0)
     s.M[:] = 0.0
     placed_mass_matrix(tree, lanes(W), lanes(s.C), lanes(s.M), 0)
     for i in range(n_u):
         for lane in range(WIDTH):
             s.force[i, lane] = x.T[i, lane] - s.force[i, lane]
             x.D[i, lane] = s.bias[i, lane]
-    solve_embedded(
-        n_u, followers, lanes(s.gradient), lanes(s.M), lanes(s.force), lanes(x.D), lanes(s.bias), lanes(s.pivot), 0
-    )
+    equations = MassEquations(n_u, lanes(s.M), lanes(s.force), lanes(s.bias), lanes(s.pivot))
+    solve_embedded(followers, lanes(s.gradient), equations, lanes(x.D), 0)
 
 
 class ClosedFrames(NamedTuple):

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from musculo.arrays import FloatArray, IntArray
 from musculo.kernels.compiler.parts import driver, kernel
 from musculo.kernels.constraints.coupler_frames import RuledFrames, RuleSpace, frame_of_rules, scratch_rows
+from musculo.kernels.constraints.coupler_rows import RuleRows
 from musculo.kernels.scalar.packed import WIDTH, lanes
 from musculo.kernels.scalar.scalars import square_root
 from musculo.kernels.tree.crba import COMPOSITE_ROWS, placed_mass_matrix
+from musculo.kernels.tree.nodes import Loads, Motion
 from musculo.kernels.tree.rnea import rnea
 from musculo.kernels.tree.state_lanes import state_lanes
 from musculo.kernels.tree.tree_frames import _give as give
@@ -34,8 +36,18 @@ class Followers(NamedTuple):
     row_index: IntArray  # (entries,)
 
 
+class MassEquations(NamedTuple):
+    """M udot = force, with speeds that follow others; M and force are overwritten."""
+
+    n_u: int
+    M: FloatArray  # (n_u n_u, lanes)
+    force: FloatArray  # (n_u, lanes)
+    bias: FloatArray  # (n_u, lanes) udot at zero accelerations of free speeds
+    pivot: FloatArray  # (n_u, lanes) takes each squared pivot, as a part of the diagonal element before
+
+
 @kernel
-def solve_embedded(n_u, followers, slopes, M, force, udot, bias, pivot, lane):
+def solve_embedded(followers, slopes, equations, udot, lane):
     """udot of J^T M J z = J^T force, udot = J z + bias, where J is the identity but for rows that follow others.
 
         force_a += s force_k,   M_a: += s M_k:,   M_:a += s M_:k      for every k that follows a with slope s
@@ -45,11 +57,12 @@ def solve_embedded(n_u, followers, slopes, M, force, udot, bias, pivot, lane):
 
     Source:     Featherstone2008 section 6.5 for the factor.
     Departs:    the pattern of L comes from `Followers`, since couplers tie branches together.
-    Guarantees: M and force are overwritten. `pivot`: each squared pivot, as a part of the diagonal element before.
 
     Args:
-        n_u: number of speeds. slopes: (inputs, lanes). M: (n_u n_u, lanes). force, udot, bias, pivot: (n_u, lanes).
+        followers: `Followers`. slopes: (inputs, lanes). equations: `MassEquations`. udot: (n_u, lanes), written.
     """
+    M, force, n_u = equations.M, equations.force, equations.n_u
+    bias, pivot = equations.bias, equations.pivot
     for r in range(followers.dependent.size - 1, -1, -1):
         k = followers.dependent[r]
         for i in range(followers.first_input[r], followers.first_input[r + 1]):
@@ -124,26 +137,39 @@ def embedded_frames(tree, table, followers, frames, loaded, start, stop):
         take(frames.slopes, block, stop, S)
         if loaded:
             take(frames.external, block, stop, x.E)
-        rnea(tree, table, lanes(x.Q), lanes(x.U), lanes(B), lanes(x.E), loaded, lanes(W), lanes(F), 0)
+        motion = Motion(lanes(x.Q), lanes(x.U), lanes(B))
+        rnea(tree, table, lanes(W), motion, Loads(lanes(x.E), loaded), lanes(F), 0)
         F[:] = x.T - F
         M[:] = 0.0
         placed_mass_matrix(tree, lanes(W), lanes(C), lanes(M), 0)
         x.D[:] = B
-        solve_embedded(n_u, followers, lanes(S), lanes(M), lanes(F), lanes(x.D), lanes(B), lanes(P), 0)
+        equations = MassEquations(n_u, lanes(M), lanes(F), lanes(B), lanes(P))
+        solve_embedded(followers, lanes(S), equations, lanes(x.D), 0)
         give(x.D, 0, n_u, frames.udot, block, stop)
         give(P, 0, n_u, frames.pivot, block, stop)
 
 
+class EmbeddedTree(NamedTuple):
+    """A tree some of whose speeds follow others by rules."""
+
+    tree: Any
+    table: Any
+    rules: RuleRows
+    functions: Any  # of the rules
+    followers: Followers
+
+
 @driver
-def embedded_frame(tree, table, rules, functions, followers, time, given, least_pivot, udot):
+def embedded_frame(system, time, given, least_pivot, udot):
     """Accelerations of the one frame given = (q, u, tau); how far q and u are from what the rules make of them.
 
     Departs:    one lane a register, not eight: the mass matrix stays in the nearest cache (33 speeds: 8.9 us -> 6.4
                 us), and sines are the C library's, so that the last bits differ from `embedded_frames`.
     Guarantees: udot holds a NaN where a pivot is not above `least_pivot`.
 
-    Args: time: (1,) [s]. given: (n + 2 n_u,). udot: (n_u,), written.
+    Args: system: `EmbeddedTree`. time: (1,) [s]. given: (n + 2 n_u,). udot: (n_u,), written.
     """
+    tree, table, followers, functions = system.tree, system.table, system.followers, system.functions
     n_u = tree.u_rows.size
     n = given.size - 2 * n_u
     Q, U, B = np.empty((n, 1)), np.empty((n_u, 1)), np.empty((n_u, 1))
@@ -156,19 +182,19 @@ def embedded_frame(tree, table, rules, functions, followers, time, given, least_
         given_u[0, k] = given[n + k]
     space = RuleSpace(np.zeros((scratch_rows(functions), 1)), Q)
     frame = RuledFrames(given_q, given_u, q, u, bias, slopes)
-    error = frame_of_rules(rules, functions, time[0], frame, space, 0)
+    error = frame_of_rules(system.rules, functions, time[0], frame, space, 0)
     for k in range(n_u):
         U[k, 0], B[k, 0] = u[0, k], bias[0, k]
     for k in range(S.size):
         S[k, 0] = slopes[0, k]
     W, F, D = np.zeros((work_rows(tree), 1)), np.empty((n_u, 1)), np.empty((n_u, 1))
     C, M = np.empty((COMPOSITE_ROWS * tree.parent.size, 1)), np.zeros((n_u * n_u, 1))
-    rnea(tree, table, Q, U, B, B, n < 0, W, F, 0)
+    rnea(tree, table, W, Motion(Q, U, B), Loads(B, n < 0), F, 0)
     for k in range(n_u):
         F[k, 0] = given[n + n_u + k] - F[k, 0]
         D[k, 0] = B[k, 0]
     placed_mass_matrix(tree, W, C, M, 0)
-    solve_embedded(n_u, followers, S, M, F, D, B, P, 0)
+    solve_embedded(followers, S, MassEquations(n_u, M, F, B, P), D, 0)
     for k in range(n_u):
         udot[k] = D[k, 0] if P[k, 0] > least_pivot else np.nan
     return error

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from musculo.kernels.compiler.parts import apart, inline, kernel
-from musculo.kernels.constraints.body_loop_equations import body_rows
+from musculo.kernels.constraints.body_loop_equations import BodyRows, body_rows
 from musculo.kernels.constraints.coupling import follow
 from musculo.kernels.scalar.choices import less, where
 from musculo.kernels.scalar.packed import WIDTH, lanes
 from musculo.kernels.scalar.scalars import like, sincos, square_root
 from musculo.kernels.tree.node_kinematics import kinematics, twists
+from musculo.kernels.tree.nodes import Motion
 
 
 @inline
@@ -25,9 +26,10 @@ def evaluate_loop(s, w):
     apart()
     tree, table, loop = s.tree, s.table, s.loop
     follow(loop.couplings, loop.functions, lanes(w.Q), lanes(w.slopes), 0)
-    kinematics(tree, table, lanes(w.Q), lanes(w.U), lanes(w.udot), False, lanes(w.W), lanes(w.K), 0)
+    kinematics(tree, table, lanes(w.W), Motion(lanes(w.Q), lanes(w.U), lanes(w.udot)), False, lanes(w.K), 0)
     twists(tree, lanes(w.W), lanes(w.K), lanes(w.S), 0)
-    body_rows(loop.equations, lanes(w.K), lanes(w.S), False, w.U.shape[0], lanes(w.g), lanes(w.G), lanes(w.bias), 0)
+    rows = BodyRows(w.U.shape[0], lanes(w.g), lanes(w.G), lanes(w.bias))
+    body_rows(loop.equations, lanes(w.K), lanes(w.S), False, rows, 0)
     _by_inputs_and_dependents(loop, w)
     used_rows(loop, w)
 
@@ -223,8 +225,9 @@ def derive(s, w, gradient, xdot, bent, bend):
             for lane in range(WIDTH):
                 w.qdot[loop.y[n_x + j], lane] += gradient[j * n_x + k, lane] * xdot[k, lane]
     _accelerations(loop, w)
-    kinematics(s.tree, s.table, lanes(w.Q), lanes(w.U), lanes(w.udot), True, lanes(w.W), lanes(w.K), 0)
-    body_rows(loop.equations, lanes(w.K), lanes(w.S), True, w.U.shape[0], lanes(w.g), lanes(w.G), lanes(w.bias), 0)
+    kinematics(s.tree, s.table, lanes(w.W), Motion(lanes(w.Q), lanes(w.U), lanes(w.udot)), True, lanes(w.K), 0)
+    rows = BodyRows(w.U.shape[0], lanes(w.g), lanes(w.G), lanes(w.bias))
+    body_rows(loop.equations, lanes(w.K), lanes(w.S), True, rows, 0)
     for i in range(m):
         for lane in range(WIDTH):
             w.left[i, lane] = -w.bias[i, lane]

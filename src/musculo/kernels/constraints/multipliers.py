@@ -8,13 +8,14 @@ import numpy as np
 
 from musculo.arrays import FloatArray, IntArray
 from musculo.kernels.compiler.parts import driver, kernel, room
-from musculo.kernels.constraints.body_loop_equations import BodyEquations, body_rows
+from musculo.kernels.constraints.body_loop_equations import BodyEquations, BodyRows, body_rows
 from musculo.kernels.constraints.repeated_equations import DISAGREE, DOUBTFUL, Repeated, solve_repeated
 from musculo.kernels.scalar.choices import less, where
 from musculo.kernels.scalar.packed import WIDTH, lanes
 from musculo.kernels.scalar.scalars import like, square_root
 from musculo.kernels.tree.crba import COMPOSITE_ROWS, placed_mass_matrix
 from musculo.kernels.tree.node_kinematics import MOTION_ROWS, kinematics, twists
+from musculo.kernels.tree.nodes import Loads, Motion
 from musculo.kernels.tree.rnea import rnea
 from musculo.kernels.tree.state_lanes import state_lanes
 from musculo.kernels.tree.tree_frames import _give as give
@@ -306,12 +307,14 @@ def constrained_lanes(p, w, x, loaded, count_lanes):
         count_lanes: so many lanes are wanted: the first ones.
     """
     tree, table, decay, n, m = p.tree, p.table, p.decay, x.D.shape[0], w.g.shape[0]
-    rnea(tree, table, lanes(x.Q), lanes(x.U), lanes(w.rest), lanes(x.E), loaded, lanes(w.W), lanes(w.force), 0)
+    motion = Motion(lanes(x.Q), lanes(x.U), lanes(w.rest))
+    rnea(tree, table, lanes(w.W), motion, Loads(lanes(x.E), loaded), lanes(w.force), 0)
     w.M[:] = 0.0
     placed_mass_matrix(tree, lanes(w.W), lanes(w.C), lanes(w.M), 0)
-    kinematics(tree, table, lanes(x.Q), lanes(x.U), lanes(w.rest), True, lanes(w.W), lanes(w.K), 0)
+    kinematics(tree, table, lanes(w.W), motion, True, lanes(w.K), 0)
     twists(tree, lanes(w.W), lanes(w.K), lanes(w.S), 0)
-    body_rows(p.equations, lanes(w.K), lanes(w.S), True, n, lanes(w.g), lanes(w.G), lanes(w.bias), 0)
+    rows = BodyRows(n, lanes(w.g), lanes(w.G), lanes(w.bias))
+    body_rows(p.equations, lanes(w.K), lanes(w.S), True, rows, 0)
     for r in range(m):
         for lane in range(WIDTH):
             w.drift[r, lane] = w.rate[r, lane]

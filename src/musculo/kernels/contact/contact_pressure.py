@@ -13,7 +13,7 @@ from typing import NamedTuple
 from musculo.arrays import FloatArray, IntArray
 from musculo.kernels.compiler.parts import apart, inline, kernel
 from musculo.kernels.contact.nearest_triangle import nearest_of_mesh
-from musculo.kernels.forces.held_frames import Held, held_point, held_rotation, node_rotation, velocity_at
+from musculo.kernels.forces.fixed_frames import FixedFrames, frame_point, frame_rotation, node_rotation, velocity_at
 from musculo.kernels.hill.exponentials import exponential
 from musculo.kernels.scalar.choices import less, where
 from musculo.kernels.scalar.scalars import like, square_root
@@ -39,8 +39,8 @@ class Friction(NamedTuple):
 class Pairs(NamedTuple):
     """Two shapes each that may touch: a half-space or a sphere, and a sphere."""
 
-    first: Held  # origin of the half-space, or centre
-    second: Held
+    first: FixedFrames  # origin of the half-space, or center
+    second: FixedFrames
     axis: FloatArray  # (pairs, 3) x of a half-space in its node: there it is solid
     on_plane: IntArray  # whether the first is a half-space
     r_1: FloatArray
@@ -55,8 +55,8 @@ class Pairs(NamedTuple):
 class SmoothPairs(NamedTuple):
     """A half-space and a sphere each."""
 
-    first: Held
-    second: Held
+    first: FixedFrames
+    second: FixedFrames
     axis: FloatArray
     radius: FloatArray
     stiffness: FloatArray  # E^(2/3) / 2
@@ -71,8 +71,8 @@ class SmoothPairs(NamedTuple):
 class Beds(NamedTuple):
     """The springs of a mesh each, and the shape that they are pressed by."""
 
-    first: Held  # the mesh
-    second: Held
+    first: FixedFrames  # the mesh
+    second: FixedFrames
     mesh: IntArray  # (beds,) which of `Meshes`
     other: IntArray  # (beds,) likewise, of another mesh; -1: it is none
     kind: IntArray  # (beds,) of the other shape
@@ -91,7 +91,7 @@ def _friction(friction, k, slip):
     It is zero at rest and largest, mu_s, at the transition velocity v_t, so that nothing sticks: what stands on a slope
     creeps.
 
-    Source:     [Sherman2011], and OpenSim 4.6, observed behaviour.
+    Source:     [Sherman2011], and OpenSim 4.6, observed behavior.
     Guarantees: finite at rest, where v_t is not zero.
     """
     v_t = friction.transition[k]
@@ -143,14 +143,14 @@ def hertz_wrench(pairs, k, motion, lane):
     apart()
     a, b = pairs.first.node[k], pairs.second.node[k]
     none = (0.0, 0.0, 0.0)
-    p_1, p_2 = held_point(pairs.first, k, motion, lane), held_point(pairs.second, k, motion, lane)
+    p_1, p_2 = frame_point(pairs.first, k, motion, lane), frame_point(pairs.second, k, motion, lane)
     between = subtract(p_2, p_1)
     if pairs.on_plane[k] == 1:
         n = scale(-1.0, _axis(pairs, k, motion, lane))
         depth = pairs.r_2[k] - dot(between, n)
     else:
         distance = math.sqrt(dot(between, between))
-        # centres that coincide have no direction, and OpenSim sees no contact
+        # centers that coincide have no direction, and OpenSim sees no contact
         if distance == 0.0:
             return none, none, 0.0, APART
         n = (between[0] / distance, between[1] / distance, between[2] / distance)
@@ -174,7 +174,7 @@ def touch(pairs, k, motion, lane):
     """A half-space and a sphere: normal, depth x, the point half way between the surfaces, and how the sphere moves
     there against the half-space."""
     a, b = pairs.first.node[k], pairs.second.node[k]
-    p_1, p_2 = held_point(pairs.first, k, motion, lane), held_point(pairs.second, k, motion, lane)
+    p_1, p_2 = frame_point(pairs.first, k, motion, lane), frame_point(pairs.second, k, motion, lane)
     n = _axis(pairs, k, motion, lane)
     radius = pairs.radius[k]
     x = dot(subtract(p_2, p_1), n) + radius
@@ -262,7 +262,7 @@ def _surface(beds, meshes, k, y, guess):
         return (0.0, y[1], y[2]), y[0] > 0.0, guess
     if beds.kind[k] == BALL:
         length = math.sqrt(dot(y, y))
-        # from the centre there is no nearest way
+        # from the center there is no nearest way
         inside = 0.0 < length < beds.radius[k]
         return scale(beds.radius[k] / length if inside else 0.0, y), inside, guess
     o = beds.other[k]
@@ -289,8 +289,8 @@ def bed_wrench(beds, k, meshes, motion, lane):
     """
     apart()
     m, a, b = beds.mesh[k], beds.first.node[k], beds.second.node[k]
-    R_1, R_2 = held_rotation(beds.first, k, motion, lane), held_rotation(beds.second, k, motion, lane)
-    p_1, p_2 = held_point(beds.first, k, motion, lane), held_point(beds.second, k, motion, lane)
+    R_1, R_2 = frame_rotation(beds.first, k, motion, lane), frame_rotation(beds.second, k, motion, lane)
+    p_1, p_2 = frame_point(beds.first, k, motion, lane), frame_point(beds.second, k, motion, lane)
     moment, force, energy = (0.0, 0.0, 0.0), (0.0, 0.0, 0.0), 0.0
     c = meshes.center[m]
     middle = add(p_1, rotate(R_1, (c[0], c[1], c[2])))

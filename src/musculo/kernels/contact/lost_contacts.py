@@ -8,14 +8,14 @@ from typing import NamedTuple
 from musculo.arrays import FloatArray, IntArray
 from musculo.kernels.compiler.parts import apart, kernel
 from musculo.kernels.contact.contact_pressure import APART, PARTING
-from musculo.kernels.forces.held_frames import Held, held_point
+from musculo.kernels.forces.fixed_frames import FixedFrames, frame_point
 
 
 class Sweep(NamedTuple):
     """Shapes and pairs of each force; no forces where nothing shall be lost."""
 
     first_shape: IntArray  # (forces + 1,)
-    held: Held  # (shapes,) their centres
+    frame: FixedFrames  # (shapes,) their centers
     radius: FloatArray  # (shapes,) infinite of half-spaces
     first_pair: IntArray  # (forces + 1,)
     shape_1: IntArray  # (pairs,) shapes of a pair
@@ -24,19 +24,19 @@ class Sweep(NamedTuple):
 
 @kernel
 def _begin(sweep, i, motion, begin, lane):
-    """Where each shape of force i begins on the axis along which their centres are spread most, into `begin`."""
+    """Where each shape of force i begins on the axis along which their centers are spread most, into `begin`."""
     first, end = sweep.first_shape[i], sweep.first_shape[i + 1]
     n = end - first
     m_x, m_y, m_z = 0.0, 0.0, 0.0
     for k in range(first, end):
-        x, y, z = held_point(sweep.held, k, motion, lane)
+        x, y, z = frame_point(sweep.frame, k, motion, lane)
         m_x, m_y, m_z = m_x + x / n, m_y + y / n, m_z + z / n
     s_x, s_y, s_z = 0.0, 0.0, 0.0
     for k in range(first, end):
-        x, y, z = held_point(sweep.held, k, motion, lane)
+        x, y, z = frame_point(sweep.frame, k, motion, lane)
         s_x, s_y, s_z = s_x + math.fabs(x - m_x), s_y + math.fabs(y - m_y), s_z + math.fabs(z - m_z)
     for k in range(first, end):
-        x, y, z = held_point(sweep.held, k, motion, lane)
+        x, y, z = frame_point(sweep.frame, k, motion, lane)
         if s_z > max(s_x, s_y):
             begin[k] = z - sweep.radius[k]
         elif s_x > s_y:

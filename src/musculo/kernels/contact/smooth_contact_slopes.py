@@ -12,7 +12,7 @@ import numpy as np
 from musculo.arrays import FloatArray
 from musculo.kernels.compiler.parts import apart, driver, inline, kernel, spliced
 from musculo.kernels.contact.contact_pressure import push, smooth_pressure, smooth_wrench, touch
-from musculo.kernels.forces.held_frames import held_point
+from musculo.kernels.forces.fixed_frames import frame_point
 from musculo.kernels.scalar.packed import WIDTH, lanes
 from musculo.kernels.scalar.scalars import like
 from musculo.kernels.scalar.vectors import accumulate3, add, add_scaled, cross, dot, load3, scale, store3
@@ -34,7 +34,7 @@ from musculo.kernels.tree.node_kinematics import (
     kinematics,
     twists,
 )
-from musculo.kernels.tree.nodes import PRISMATIC, REVOLUTE, load_rotation
+from musculo.kernels.tree.nodes import PRISMATIC, REVOLUTE, Motion, load_rotation
 from musculo.kernels.tree.tree_frames import _give as give
 from musculo.kernels.tree.tree_frames import _take as take
 from musculo.kernels.tree.tree_frames import work_rows
@@ -149,7 +149,7 @@ def _add_contact(tree, pairs, k, K, S, C, lane):
     force, slide, rub, slope = push(normal, n, v, dot(v, n), pairs.constant[k], pairs.friction, k)
     force = scale(-1.0, force)
     at = Law(n, point, force, slide, rub, slope, normal, by_depth, by_speed)
-    center = held_point(pairs.second, k, K, lane)
+    center = frame_point(pairs.second, k, K, lane)
     j = b
     while j > 0:
         for c in range(tree.q_first[j], coordinates_end(tree, j)):
@@ -256,7 +256,7 @@ def smooth_contact_frames(tree, table, pairs, x, start, stop):
     for block in range(start, stop, WIDTH):
         take(x.q, block, stop, w.Q)
         take(x.u, block, stop, w.U)
-        kinematics(tree, table, lanes(w.Q), lanes(w.U), lanes(w.A), True, lanes(w.W), lanes(w.K), 0)
+        kinematics(tree, table, lanes(w.W), Motion(lanes(w.Q), lanes(w.U), lanes(w.A)), True, lanes(w.K), 0)
         w.E[:] = 0.0
         smooth_contacts(pairs, lanes(w.K), lanes(w.E), lanes(force), 0)
         give(w.E, 0, 6 * n, x.wrench, block, stop)
@@ -265,7 +265,7 @@ def smooth_contact_frames(tree, table, pairs, x, start, stop):
             twists(tree, lanes(w.W), lanes(w.K), lanes(w.S), 0)
             if general:
                 for lane in range(min(WIDTH, stop - block)):
-                    joint_slopes(tree, table, w.Q, w.U, w.A, w.state, w.own, lane)
+                    joint_slopes(tree, table, Motion(w.Q, w.U, w.A), w.state, w.own, lane)
             w.out[:] = 0.0
             smooth_contact_slopes(tree, pairs, lanes(w.K), lanes(w.S), lanes(w.own), lanes(w.C), lanes(w.out), 0)
             give(w.out, 0, n_u * n_q, x.by_q, block, stop)

@@ -1,4 +1,4 @@
-"""Frames in batches, whose upload, work and download overlap those of their neighbours.
+"""Frames in batches, whose upload, work and download overlap those of their neighbors.
 
     host array -> pinned buffer -> device, frames first -> lanes last -> work -> frames first -> pinned buffer -> result
 

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 from musculo.kernels.constraints.coupling import follow
 from musculo.kernels.cuda.cuda_code import Limits, jit
 from musculo.kernels.cuda.cuda_compile_beside import Recipe
-from musculo.kernels.cuda.cuda_device import device_function, with_names
+from musculo.kernels.cuda.cuda_device import cuda_module, device_function, with_names
 from musculo.kernels.cuda.cuda_lanes import Layout, lane_view
 from musculo.kernels.cuda.cuda_tables import Layout as TableLayout
 from musculo.kernels.cuda.cuda_tables import view
@@ -21,7 +21,7 @@ from musculo.kernels.fit.pose_fit import Misfit, Recorded
 from musculo.kernels.fit.pose_search import nearest_pose
 from musculo.kernels.hill.isometric_capacity import capacity
 from musculo.kernels.scalar.bounded_effort import bounded_effort
-from musculo.kernels.tree.nodes import FORCE, MOMENT, NODE_ROWS, WORLD
+from musculo.kernels.tree.nodes import FORCE, MOMENT, NODE_ROWS, WORLD, Loads, Motion
 from musculo.kernels.tree.rnea import rnea
 
 # Threads of a block, all of one frame.
@@ -94,14 +94,69 @@ class PullData(NamedTuple):
     offset: Any  # (joints, 3) of the outboard joint frame in it
 
 
+class Recursion(NamedTuple):
+    """What `rnea` works in and finds, lanes last."""
+
+    E: Any  # (6 nodes, lanes) external wrenches
+    W: Any
+    tau: Any  # (n_u, lanes)
+
+
+class EffortKnown(NamedTuple):
+    """What the program of a frame is made of, lanes last."""
+
+    tau: Any  # (n_u, lanes)
+    U: Any  # (n_u, lanes)
+    slopes: Any  # of what follows other coordinates
+    length: Any  # (paths, lanes)
+    arms: Any  # (paths width, lanes)
+
+
+class EffortProgram(NamedTuple):
+    """The program itself, lanes last: P x = b."""
+
+    strong: Any  # (paths, lanes) largest forces
+    P: Any  # (n_z unknowns, lanes)
+    b: Any  # (n_z, lanes)
+    near: Any  # (unknowns, lanes)
+    x: Any  # (unknowns, lanes)
+
+
+class EffortFound(NamedTuple):
+    """What comes of it, lanes last."""
+
+    activation: Any  # (paths, lanes)
+    force: Any  # (paths, lanes)
+    served: Any  # (2, lanes)
+
+
+class Pulls(NamedTuple):
+    """What muscles do, lanes last."""
+
+    force: Any  # (paths, lanes)
+    arms: Any  # (paths width, lanes)
+
+
+class JointLoads(NamedTuple):
+    """Loads of the joints that are asked for, lanes last."""
+
+    pushes: Any  # (3 joints, lanes)
+    turns: Any  # (3 joints, lanes)
+    sizes: Any  # (joints, lanes)
+
+
 # Names that are not in this module (`cuda`, views and the device forms of kernels) are put into a copy of the globals.
-def _pose_lanes(chain, spaces, seen, errors, tolerance, most, q, found):
+def _place(lanes):
+    # frame and lane of this thread among so many lanes; the lane is negative where there is nothing to do
     s, f = cuda.grid(2)  # noqa: F821
-    frames = cuda.gridDim.y  # noqa: F821
-    samples = q.shape[1] // frames
-    if s < samples:
+    samples = lanes // cuda.gridDim.y  # noqa: F821
+    return f, f * samples + s if s < samples else -1
+
+
+def _pose_lanes(chain, spaces, seen, errors, tolerance, most, q, found):
+    f, lane = place(q.shape[1])  # noqa: F821
+    if lane >= 0:
         c = view_chain(chain)  # noqa: F821
-        lane = f * samples + s
         for k in range(q.shape[0]):
             q[k, lane] = c.trial.start[f, k]
         for k in range(c.trial.markers.shape[1]):
@@ -113,13 +168,14 @@ def _pose_lanes(chain, spaces, seen, errors, tolerance, most, q, found):
         found[0, lane], found[1, lane] = status, iterations
 
 
-def _motion_lanes(chain, q, Q, U, A, slopes):
-    s, f = cuda.grid(2)  # noqa: F821
-    frames = cuda.gridDim.y  # noqa: F821
-    samples = q.shape[1] // frames
-    if s < samples:
+def _motion_lanes(chain, q, motion, slopes):
+    f, lane = place(q.shape[1])  # noqa: F821
+    if lane >= 0:
         c = view_chain(chain)  # noqa: F821
-        lane = f * samples + s
+        Q, U, A = motion.q, motion.u, motion.udot
+        frames = c.trial.smooth.shape[0]
+        samples = q.shape[1] // frames
+        s = lane - f * samples
         for k in range(q.shape[0]):
             Q[k, lane] = q[k, lane]
         for k in range(U.shape[0]):
@@ -173,24 +229,21 @@ def _put_loads(loads, node, f, E, lane):
         E[o + 5, lane] += factor * loads.moment[f, 3 * j + 2] + a * y - b * x
 
 
-def _moment_lanes(chain, Q, U, A, E, W, tau):
-    s, f = cuda.grid(2)  # noqa: F821
-    frames = cuda.gridDim.y  # noqa: F821
-    samples = Q.shape[1] // frames
-    if s < samples:
+def _moment_lanes(chain, motion, space):
+    f, lane = place(motion.q.shape[1])  # noqa: F821
+    if lane >= 0:
         c = view_chain(chain)  # noqa: F821
-        lane = f * samples + s
-        put(c.loads, c.loads.node, f, E, lane)  # noqa: F821
-        recursion(c.tree, c.functions, Q, U, A, E, frames > 0, W, tau, lane)  # noqa: F821
+        put(c.loads, c.loads.node, f, space.E, lane)  # noqa: F821
+        recursion(c.tree, c.functions, space.W, motion, Loads(space.E, lane >= 0), space.tau, lane)  # noqa: F821
 
 
-def _effort_lanes(chain, rooms, tau, U, slopes, length, arms, width, strong, P, b, near, x, activation, force, found):
-    s, f = cuda.grid(2)  # noqa: F821
-    frames = cuda.gridDim.y  # noqa: F821
-    samples = tau.shape[1] // frames
-    if s < samples:
+def _effort_lanes(chain, rooms, known, width, equations, found):
+    _, lane = place(known.tau.shape[1])  # noqa: F821
+    if lane >= 0:
         c = view_chain(chain)  # noqa: F821
-        lane = f * samples + s
+        tau, U, slopes, length, arms = known.tau, known.U, known.slopes, known.length, known.arms
+        strong, P, b, near, x = equations.strong, equations.P, equations.b, equations.near, equations.x
+        activation, force, served = found.activation, found.force, found.served
         n_u, n_z, w = U.shape[0], c.trial.speed.size, c.couplings
         used, motors = c.effort.muscle.size, c.effort.motor.size
         n = used + motors
@@ -226,20 +279,19 @@ def _effort_lanes(chain, rooms, tau, U, slopes, length, arms, width, strong, P, 
                 P[z * n + used + j, lane] = c.effort.motor_force[j] if c.effort.motor[j] == z else 0.0
         bounds = (c.effort.lower, c.effort.upper, c.effort.weight)
         room = view_room(rooms)  # noqa: F821
-        found[0, lane], found[1, lane] = program(P, b, bounds, near, x, room, lane)  # noqa: F821
+        served[0, lane], served[1, lane] = program(P, b, bounds, near, x, room, lane)  # noqa: F821
         for j in range(used):
             m = c.effort.muscle[j]
             activation[m, lane] = x[j, lane]
             force[m, lane] = x[j, lane] * strong[m, lane]
 
 
-def _load_lanes(chain, Q, U, A, force, arms, E, W, tau, pushes, turns, sizes):
-    s, f = cuda.grid(2)  # noqa: F821
-    frames = cuda.gridDim.y  # noqa: F821
-    samples = Q.shape[1] // frames
-    if s < samples:
+def _load_lanes(chain, motion, pulls, space, found):
+    f, lane = place(motion.q.shape[1])  # noqa: F821
+    if lane >= 0:
         c = view_chain(chain)  # noqa: F821
-        lane = f * samples + s
+        E, W, force, arms = space.E, space.W, pulls.force, pulls.arms
+        pushes, turns, sizes = found.pushes, found.turns, found.sizes
         put(c.loads, c.loads.joint_node, f, E, lane)  # noqa: F821
         for r in range(c.pulls.path.size):
             pull, o, row = force[c.pulls.path[r], lane], 6 * c.pulls.node[r], c.pulls.arm[r]
@@ -247,7 +299,7 @@ def _load_lanes(chain, Q, U, A, force, arms, E, W, tau, pushes, turns, sizes):
                 for k in range(3):
                     E[o + k, lane] += pull * arms[row + 3 + k, lane]
                     E[o + 3 + k, lane] += pull * arms[row + k, lane]
-        recursion(c.joints, c.joint_functions, Q, U, A, E, frames > 0, W, tau, lane)  # noqa: F821
+        recursion(c.joints, c.joint_functions, W, motion, Loads(E, lane >= 0), space.tau, lane)  # noqa: F821
         for j in range(c.pulls.joint_node.size):
             o, out = c.pulls.joint_node[j] * NODE_ROWS, 3 * j
             total = 0.0
@@ -310,10 +362,16 @@ class ChainKernels(NamedTuple):
     """CUDA kernels in the order in which they run; paths are laid by those of `cuda_paths` before the effort."""
 
     poses: Any  # (chain, spaces, seen, errors, tolerance, most, q, found)
-    motion: Any  # (chain, q, Q, U, A, slopes)
-    moments: Any  # (chain, Q, U, A, E, W, tau)
-    effort: Any  # (chain, rooms, tau, U, slopes, length, arms, width, strong, P, b, near, x, activation, force, found)
-    loads: Any  # (chain, Q, U, A, force, arms, E, W, tau, pushes, turns, sizes)
+    motion: Any  # (chain, q, `Motion`, slopes)
+    moments: Any  # (chain, `Motion`, `Recursion`)
+    effort: Any  # (chain, rooms, `EffortKnown`, width, `EffortProgram`, `EffortFound`)
+    loads: Any  # (chain, `Motion`, `Pulls`, `Recursion`, `JointLoads`)
+
+
+@cache
+def _placing() -> Any:
+    """`_place` on the device."""
+    return cuda_module().jit(device=True)(with_names(_place))
 
 
 @cache
@@ -327,7 +385,7 @@ def _step(name: str, chain: Layout, spaces: TableLayout, rooms: TableLayout) -> 
         "loads": (_load_lanes, {"put": _put_loads, "recursion": rnea}),
     }
     lanes, parts = kinds[name]
-    views = {"view_chain": lane_view(chain), "view_space": view(spaces), "view_room": view(rooms)}
+    views = {"view_chain": lane_view(chain), "view_space": view(spaces), "view_room": view(rooms), "place": _placing()}
     return jit(with_names(lanes, **views, **{part: device_function(one) for part, one in parts.items()}), _LIMITS)
 
 
@@ -342,12 +400,14 @@ def chain_recipes(chain: Layout, spaces: TableLayout, rooms: TableLayout) -> lis
 
     f, w = types.Array(types.float64, 2, "C"), types.Array(types.int64, 1, "C")
     i, x = types.int64, types.float64
+    kinds = (Motion, Recursion, EffortKnown, EffortProgram, EffortFound, Pulls, JointLoads)
+    of = {kind: types.NamedUniTuple(f, len(kind._fields), kind) for kind in kinds}
     signatures = {
         "poses": (w, w, f, f, x, i, f, f),
-        "effort": (w, w, f, f, f, f, f, i, f, f, f, f, f, f, f, f),
-        "loads": (w, *(f,) * 11),
-        "moments": (w, *(f,) * 6),
-        "motion": (w, *(f,) * 5),
+        "effort": (w, w, of[EffortKnown], i, of[EffortProgram], of[EffortFound]),
+        "loads": (w, of[Motion], of[Pulls], of[Recursion], of[JointLoads]),
+        "moments": (w, of[Motion], of[Recursion]),
+        "motion": (w, f, of[Motion], f),
     }
     return [Recipe(_step, (name, chain, spaces, rooms), given) for name, given in signatures.items()]
 

@@ -1,4 +1,4 @@
-"""Muscles in equilibrium on a GPU: one thread a muscle and frame, neighbouring threads at neighbouring frames.
+"""Muscles in equilibrium on a GPU: one thread a muscle and frame, neighboring threads at neighboring frames.
 
 Threads of a block share their muscle, so that they take the same branches on its kind and read the same row of it.
 """

@@ -17,9 +17,10 @@ from musculo.kernels.cuda.cuda_compile_beside import Recipe, compile_beside
 from musculo.kernels.cuda.cuda_device import device_function, with_names
 from musculo.kernels.cuda.cuda_tables import Layout, layout_of, table_on_device, view
 from musculo.kernels.cuda.device_arrays import kept_on_device
-from musculo.kernels.paths.path_arms import moment_arms
+from musculo.kernels.paths.path_arms import CurrentPaths, moment_arms
 from musculo.kernels.paths.path_points import ENTRY_ROWS, TAG_ROWS, Paths, active_points, path_lengths
-from musculo.kernels.tree.node_kinematics import MOTION_ROWS, kinematics, twists
+from musculo.kernels.tree.node_kinematics import MOTION_ROWS, PlacedNodes, kinematics, twists
+from musculo.kernels.tree.nodes import Motion
 from musculo.kernels.tree.tree_frames import work_rows
 from musculo.kernels.wrapping.opensim.opensim_wraps import WRAP_ROWS, wrap_opensim
 from musculo.kernels.wrapping.rules.obstacles import OBSTACLE_TAGS
@@ -36,61 +37,72 @@ def _pose_lanes(tree, functions, q, W, motion, columns):
     lane = cuda.grid(1)  # noqa: F821
     if lane < q.shape[1]:
         nodes = view_tree(tree)  # noqa: F821
-        locate(nodes, view_functions(functions), q, q, q, False, W, motion, lane)  # noqa: F821
+        locate(nodes, view_functions(functions), W, Motion(q, q, q), False, motion, lane)  # noqa: F821
         turn(nodes, W, motion, columns, lane)  # noqa: F821
 
 
-def _point_lanes(paths, table, literal, q, motion, C, S, I, counts):
+def _point_lanes(paths, table, literal, q, motion, current):
     lane = cuda.grid(1)  # noqa: F821
     if lane < q.shape[1]:
-        list_points(view_paths(paths), view_functions(table), q, motion, literal, C, I, counts, lane)  # noqa: F821
-        for j in range(S.shape[0]):
-            S[j, lane] = 0.0
+        p, functions = view_paths(paths), view_functions(table)  # noqa: F821
+        list_points(p, functions, q, motion, literal, current.C, current.I, current.counts, lane)  # noqa: F821
+        for j in range(current.S.shape[0]):
+            current.S[j, lane] = 0.0
 
 
-def _geodesic_lanes(paths, motion, C, S, I, counts, status):
+def _geodesic_lanes(paths, motion, current, status):
     lane = cuda.grid(1)  # noqa: F821
     if lane < status.shape[1]:
         for k in range(status.shape[0]):
             status[k, lane] = 0
-        wrap(view_paths(paths), motion, C, I, counts, S, status, lane)  # noqa: F821
+        wrap(view_paths(paths), motion, current.C, current.I, current.counts, current.S, status, lane)  # noqa: F821
 
 
-def _opensim_lanes(paths, motion, C, S, I, counts, status):
+def _opensim_lanes(paths, motion, current, status):
     lane = cuda.grid(1)  # noqa: F821
     if lane < status.shape[1]:
-        wrap(view_paths(paths), motion, C, I, counts, lane)  # noqa: F821
+        wrap(view_paths(paths), motion, current.C, current.I, current.counts, lane)  # noqa: F821
         for k in range(status.shape[0]):
             status[k, lane] = 0
 
 
-def _arm_lanes(paths, table, literal, q, motion, columns, C, S, I, counts, status, length, flags, arms):
+def _arm_lanes(paths, table, literal, placed, current, status, found):
     lane = cuda.grid(1)  # noqa: F821
-    if lane < q.shape[1]:
-        p = view_paths(paths)  # noqa: F821
-        measure(p, literal, C, I, counts, length, lane)  # noqa: F821
+    if lane < placed.q.shape[1]:
+        p, functions = view_paths(paths), view_functions(table)  # noqa: F821
+        q, motion, columns = placed.q, placed.nodes, placed.columns
+        C, I, counts, S = current.C, current.I, current.counts, current.S
+        measure(p, literal, C, I, counts, found.length, lane)  # noqa: F821
         for k in range(status.shape[0]):
-            flags[k, lane] = status[k, lane]
-        pull(p, view_functions(table), q, motion, columns, literal, C, I, counts, S, arms, lane)  # noqa: F821
+            found.flags[k, lane] = status[k, lane]
+        pull(p, functions, q, motion, columns, literal, C, I, counts, S, found.arms, lane)  # noqa: F821
+
+
+class PathsFound(NamedTuple):
+    """Results of all paths, lanes last."""
+
+    length: Any  # (paths, lanes)
+    flags: Any  # (paths, lanes) statuses as numbers
+    arms: Any  # (paths n_u, lanes)
 
 
 class PathKernels(NamedTuple):
     """CUDA kernels in the order in which they run."""
 
     poses: Any  # (tree, functions, q, W, motion, columns)
-    points: Any  # (paths, table, literal, q, motion, C, S, I, counts)
-    wrapping: Any  # (paths, motion, C, S, I, counts, status)
-    arms: Any  # (paths, table, literal, q, motion, columns, C, S, I, counts, status, length, flags, arms)
+    points: Any  # (paths, table, literal, q, motion, `CurrentPaths`)
+    wrapping: Any  # (paths, motion, `CurrentPaths`, status)
+    arms: Any  # (paths, table, literal, `PlacedNodes`, `CurrentPaths`, status, `PathsFound`)
 
-    def launch(self, blocks: Any, tables: Any, literal: bool, q: Any, work: Any, results: Any) -> None:
-        """Run them all. `tables`: tree, functions, paths and table on the device; `work`: of `path_workspaces`;
-        `results`: lengths, statuses as numbers, and moment arms."""
+    def launch(self, blocks: Any, tables: Any, literal: bool, q: Any, work: Any, found: PathsFound) -> None:
+        """Run them all. `tables`: tree, functions, paths and table on the device; `work`: of `path_workspaces`."""
         tree, functions, paths, table = tables
         W, motion, columns, C, S, I, counts, status = work
+        current = CurrentPaths(C, I, counts, S)
         self.poses[blocks](tree, functions, q, W, motion, columns)
-        self.points[blocks](paths, table, literal, q, motion, C, S, I, counts)
-        self.wrapping[blocks](paths, motion, C, S, I, counts, status)
-        self.arms[blocks](paths, table, literal, q, motion, columns, C, S, I, counts, status, *results)
+        self.points[blocks](paths, table, literal, q, motion, current)
+        self.wrapping[blocks](paths, motion, current, status)
+        self.arms[blocks](paths, table, literal, PlacedNodes(q, motion, columns), current, status, found)
 
 
 @cache
@@ -120,12 +132,13 @@ def path_recipes(tree: Layout, functions: Layout, paths: Layout, literal: bool) 
     from numba.core import types
 
     f, i, w = (types.Array(t, d, "C") for t, d in ((types.float64, 2), (types.int64, 2), (types.int64, 1)))
-    b = types.boolean
+    b, current = types.boolean, types.NamedTuple((f, i, i, f), CurrentPaths)
+    placed, found = types.NamedUniTuple(f, 3, PlacedNodes), types.NamedUniTuple(f, 3, PathsFound)
     signatures = {
-        "opensim" if literal else "geodesic": (w, f, f, f, i, i, i),
+        "opensim" if literal else "geodesic": (w, f, current, i),
         "poses": (w, w, f, f, f, f),
-        "points": (w, w, b, f, f, f, f, i, i),
-        "arms": (w, w, b, f, f, f, f, f, i, i, i, f, f, f),
+        "points": (w, w, b, f, f, current),
+        "arms": (w, w, b, placed, current, i, found),
     }
     return [Recipe(_apart, (name, tree, functions, paths), given) for name, given in signatures.items()]
 
@@ -168,7 +181,7 @@ def paths_on_gpu(
     words = [one.words for one in tables]
 
     def launch(blocks: Any, x: list[Any], work: list[Any], out: list[Any]) -> None:
-        run.launch(blocks, words, literal, x[0], work, out)
+        run.launch(blocks, words, literal, x[0], work, PathsFound(*out))
 
     outputs = [(n, to_device), (n, False), (n * n_u, to_device)]
     length, flags, arms = over_batches([q], path_workspaces(tree, paths, literal), outputs, launch)

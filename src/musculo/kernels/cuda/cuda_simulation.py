@@ -49,6 +49,7 @@ from musculo.kernels.paths.paths_of_state import (
     path_scratch,
 )
 from musculo.kernels.tree.node_kinematics import kinematics, twists
+from musculo.kernels.tree.nodes import Motion
 
 # Threads a block. Fewer than of other kernels: those of a warp wait for the one with the most steps, blocks for none.
 _THREADS = 64
@@ -143,7 +144,7 @@ def _place_paths(q, u, p, r):
         r.Q[i, 0] = q[i]
     for i in range(u.size):
         r.U[i, 0] = u[i]
-    kinematics(p.tree, p.table, r.Q, r.U, r.U, u.size < 0, r.W, r.motion, 0)
+    kinematics(p.tree, p.table, r.W, Motion(r.Q, r.U, r.U), u.size < 0, r.motion, 0)
     twists(p.tree, r.W, r.motion, r.columns, 0)
 
 

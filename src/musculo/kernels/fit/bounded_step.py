@@ -66,7 +66,7 @@ def _factor(unknowns, space, damping, lane):
 
 @kernel
 def bounded_step(unknowns, q, space, damping, lane):
-    """The step that minimises the damped second-order model within the bounds; returns whether there is one.
+    """The step that minimizes the damped second-order model within the bounds; returns whether there is one.
 
     Unknowns that would leave their range are put on its edge and the others solved again, until none leaves.
     """

@@ -28,7 +28,7 @@ def fit_frames(model, unknowns, recorded, newton, found, start, stop):
 
     `newton`: see `slopes_of_fit`.
     """
-    tree, _, couplings, coupling_table, targets = model
+    tree, _, _, _, _ = model
     q, misfit, objective, gradient, hessian = found.q, found.misfit, found.objective, found.gradient, found.hessian
     n_q, n_u, free = q.shape[1], tree.u_rows.size, unknowns.speed.size
     space = space_for(model, unknowns, n_q)
@@ -41,7 +41,7 @@ def fit_frames(model, unknowns, recorded, newton, found, start, stop):
         objective[f] = fit(model, known, here, space, off, 0)
         for k in range(n_q):
             q[f, k] = here[k, 0]
-        slopes_of_fit(tree, couplings, coupling_table, targets, known, newton, here, space, 0)
+        slopes_of_fit(model, known, newton, here, space, 0)
         for i in range(free):
             row = unknowns.speed[i]
             gradient[f, i] = space.gradient[row, 0]

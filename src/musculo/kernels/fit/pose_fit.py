@@ -331,12 +331,13 @@ def _outward(tree, i, j, space, newton, lane):
 
 
 @kernel
-def slopes_of_fit(tree, couplings, coupling_table, targets, recorded, newton, q, space, lane):
+def slopes_of_fit(model, recorded, newton, q, space, lane):
     """Gradient and Hessian of J by the independent coordinates, after `fit` at the same q.
 
     Without `newton` second derivatives of positions and of couplers are left out (Gauss and Newton). The other rows of
     `space.gradient` and `space.hessian` mean nothing.
     """
+    tree, _, couplings, coupling_table, targets = model
     S, T, g, H, goals = space.sums, space.twists, space.gradient, space.hessian, recorded.goals
     n_u = tree.u_rows.size
     _columns(tree, targets, q, space, lane)

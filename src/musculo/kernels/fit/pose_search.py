@@ -33,7 +33,7 @@ CONVERGED, UNDETERMINED, SLOW, UNSEEN = range(4)
 _LONGEST_STEP = 1.0
 # Damping after the first rejected step, relative to the diagonal, and where no step helps.
 _FIRST_DAMPING, _MOST_DAMPING = 1e-3, 1e12
-# Changes of the objective J below this times sqrt(J) are rounding of positions of some metres; so is what is below
+# Changes of the objective J below this times sqrt(J) are rounding of positions of some meters; so is what is below
 # the second number [m^2].
 _ROUNDING, _NOTHING = 4e-15, 1e-30
 # A damped step this part of the tolerance ends the search where the Hessian is not positive definite.
@@ -61,7 +61,6 @@ def nearest_pose(model, unknowns, recorded, limits, q, space, misfit, lane):
 
     Source: Nocedal & Wright 2006, ch. 10.3 (damping), 16.7 (bounds by projection).
     """
-    tree, _, couplings, coupling_table, targets = model
     (tolerance, most), trial = limits, space.trial
     for i in range(unknowns.speed.size):
         space.step[i, lane] = 0.0
@@ -92,7 +91,7 @@ def nearest_pose(model, unknowns, recorded, limits, q, space, misfit, lane):
         elif not look:
             damping = max(_FIRST_DAMPING, 8.0 * damping)
         if fresh:
-            slopes_of_fit(tree, couplings, coupling_table, targets, recorded, newton, q, space, lane)
+            slopes_of_fit(model, recorded, newton, q, space, lane)
         look = False
         stepped = False
         while not stepped and not look and damping < _MOST_DAMPING:
@@ -159,16 +158,16 @@ def _keep_blind(unknowns, space, q, other, lane):
 
 
 @kernel
-def lowest_pose(model, unknowns, recorded, starts, limits, q, space, misfit, lane):
-    """The minimum reached from q, or a lower one from one of `starts` (starts, n_q); as `nearest_pose`.
+def lowest_pose(model, unknowns, recorded, limits, q, space, misfit, lane):
+    """The minimum reached from q, or a lower one from one of the starts; as `nearest_pose`.
 
-    limits: those of `nearest_pose`, and what objective is expected.
+    limits: those of `nearest_pose`, what objective is expected, and starts (starts, n_q).
     Other starts are tried if the objective is well above `expected` (negative: try them in any case) or the search
     from q failed, and until the lowest minimum has been met again `_AGAIN` times. A lower one counts if it is clearly
     lower; of equal ones (turned by 360 degrees, say) the first found is kept or, if all starts were to be tried, the
     one that is least outside the model's ranges. Unknowns that nothing sees stay what they are in q.
     """
-    (tolerance, most, expected), other = limits, space.other
+    (tolerance, most, expected, starts), other = limits, space.other
     best, status, total, again = np.inf, SLOW, 0, 0
     s = -1
     while True:
@@ -286,8 +285,7 @@ def track_frames(model, unknowns, recorded, given, search, found, start, stop):
             model,
             unknowns,
             here_recorded,
-            search.starts,
-            (tolerance, search.most if seen else 0, expected),
+            (tolerance, search.most if seen else 0, expected, search.starts),
             here,
             space,
             here_misfit,

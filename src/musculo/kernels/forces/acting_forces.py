@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from musculo.arrays import FloatArray
 from musculo.kernels.compiler.parts import apart, inline, kernel, room
 from musculo.kernels.forces.actuator_laws import Actuators, actuator_forces
 from musculo.kernels.forces.passive_forces import PassiveForces, body_forces, passive_room, speed_forces
@@ -17,6 +18,21 @@ class ActingForces(NamedTuple):
     actuators: Actuators
     loads: RecordedLoads
     on_bodies: int  # 0 where nothing acts on bodies, so that no motion is needed
+
+
+class ForceState(NamedTuple):
+    """A state that forces depend on, lanes last."""
+
+    q: FloatArray  # (n_q, lanes)
+    u: FloatArray  # (n_u, lanes)
+    nodes: FloatArray  # (MOTION_ROWS nodes, lanes) positions and velocities as `kinematics` writes them
+
+
+class ForceSums(NamedTuple):
+    """What forces are added to."""
+
+    wrench: FloatArray  # (6 nodes, lanes) force, then moment about ground's origin, on each node, in ground
+    tau: FloatArray  # (n_u, lanes) generalized forces
 
 
 @room
@@ -34,24 +50,21 @@ def _put(E, node, wrench, k, sign, lane):
 
 
 @kernel
-def acting_forces(p, t, q, u, motion, controls, E, tau, values, lane):
-    """Add the forces of one lane: wrenches on nodes to E, generalized forces to tau.
+def acting_forces(p, t, state, controls, sums, values, lane):
+    """Add the forces of one lane: wrenches E on nodes, generalized forces tau.
 
     E is what `rnea` and `aba` take as external wrenches; `wrench_forces.pull_back` makes generalized forces of it.
 
     Guarantees: (tau + J^T E) . u is the power of all forces.
 
     Args:
-        p: `ActingForces`. t: time [s]. q, u: (rows, lanes).
-        motion: (MOTION_ROWS nodes, lanes), positions and velocities as `kinematics` writes them; not read where
-            p.on_bodies is 0.
+        p: `ActingForces`. t: time [s]. state: `ForceState`, whose nodes are not read where p.on_bodies is 0.
         controls: (rows, lanes) of actuators; an ActivationCoordinateActuator takes its activation from there.
-        E: (6 nodes, lanes) force, then moment about ground's origin, on each node, in ground; added to.
-        tau: (speeds, lanes), added to. values: of `acting_room`, overwritten.
+        sums: `ForceSums`, added to. values: of `acting_room`, overwritten.
     """
     apart()
-    c = p.passive
-    speed_forces(c, q, u, values, lane)
+    c, motion, E, tau = p.passive, state.nodes, sums.wrench, sums.tau
+    speed_forces(c, state.q, state.u, values, lane)
     for k in range(c.speed.size):
         tau[c.speed[k], lane] = tau[c.speed[k], lane] + values.on_speed[k]
     if p.on_bodies != 0:

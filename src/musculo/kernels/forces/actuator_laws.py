@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from musculo.arrays import FloatArray, IntArray
 from musculo.kernels.compiler.parts import inline, kernel
-from musculo.kernels.forces.held_frames import Held, held_point, node_rotation
+from musculo.kernels.forces.fixed_frames import FixedFrames, frame_point, node_rotation
 from musculo.kernels.scalar.vectors import accumulate3, add, cross, dot, rotate, scale, subtract
 
 
@@ -23,7 +23,7 @@ class PointActuators(NamedTuple):
     """Forces at points of bodies."""
 
     control: IntArray
-    held: Held  # the point of the body; where it is given in ground, its place there, and the frame is not used
+    frame: FixedFrames  # the point of the body; where it is given in ground, its place there, and the frame is not used
     point: FloatArray  # (actuators, 3) in ground
     point_in_ground: IntArray
     force: FloatArray  # (actuators, 3) at a control of one, in the node or in ground
@@ -44,8 +44,8 @@ class PairActuators(NamedTuple):
     """Forces that push a point of each of two bodies apart."""
 
     control: IntArray
-    first: Held
-    second: Held
+    first: FixedFrames
+    second: FixedFrames
     first_point: FloatArray  # (actuators, 3) in ground
     second_point: FloatArray
     in_ground: IntArray  # whether points are given in ground
@@ -56,7 +56,7 @@ class BodyActuators(NamedTuple):
     """Torque and force on a body with a control for each of six components, torque first."""
 
     control: IntArray  # (actuators,) row of the first of six controls
-    held: Held
+    frame: FixedFrames
     point: FloatArray  # (actuators, 3) in ground
     point_in_ground: IntArray
     in_ground: IntArray  # whether torque and force are
@@ -108,13 +108,13 @@ def actuator_forces(a, controls, motion, E, tau, lane):
         tau[row, lane] = tau[row, lane] + c.optimal_force[k] * controls[c.control[k], lane]
     p = a.point
     for k in range(p.control.size):
-        node = p.held.node[k]
+        node = p.frame.node[k]
         force = scale(controls[p.control[k], lane], _row3(p.force, k))
         if p.force_in_ground[k] == 0:
             force = rotate(node_rotation(node, motion, lane), force)
         point = _row3(p.point, k)
         if p.point_in_ground[k] == 0:
-            point = held_point(p.held, k, motion, lane)
+            point = frame_point(p.frame, k, motion, lane)
         put_wrench(E, node, force, point, zero, lane)
     t = a.torque
     for k in range(t.control.size):
@@ -127,7 +127,7 @@ def actuator_forces(a, controls, motion, E, tau, lane):
     for k in range(b.control.size):
         p_1, p_2 = _row3(b.first_point, k), _row3(b.second_point, k)
         if b.in_ground[k] == 0:
-            p_1, p_2 = held_point(b.first, k, motion, lane), held_point(b.second, k, motion, lane)
+            p_1, p_2 = frame_point(b.first, k, motion, lane), frame_point(b.second, k, motion, lane)
         apart = subtract(p_1, p_2)
         length = math.sqrt(dot(apart, apart))
         if length > 0.0:
@@ -136,7 +136,7 @@ def actuator_forces(a, controls, motion, E, tau, lane):
             put_wrench(E, b.second.node[k], scale(-1.0, force), p_2, zero, lane)
     d = a.body
     for k in range(d.control.size):
-        first, node = d.control[k], d.held.node[k]
+        first, node = d.control[k], d.frame.node[k]
         torque = (controls[first, lane], controls[first + 1, lane], controls[first + 2, lane])
         force = (controls[first + 3, lane], controls[first + 4, lane], controls[first + 5, lane])
         if d.in_ground[k] == 0:
@@ -146,5 +146,5 @@ def actuator_forces(a, controls, motion, E, tau, lane):
             torque, force = rotate(R_WN, rotate(R, torque)), rotate(R_WN, rotate(R, force))
         point = _row3(d.point, k)
         if d.point_in_ground[k] == 0:
-            point = held_point(d.held, k, motion, lane)
+            point = frame_point(d.frame, k, motion, lane)
         put_wrench(E, node, force, point, torque, lane)

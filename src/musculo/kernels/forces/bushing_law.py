@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from musculo.arrays import FloatArray, IntArray
 from musculo.kernels.compiler.parts import apart, inline, kernel
-from musculo.kernels.forces.held_frames import Held, held_point, held_rotation, spin, velocity_at
+from musculo.kernels.forces.fixed_frames import FixedFrames, frame_point, frame_rotation, spin, velocity_at
 from musculo.kernels.functions.formula_programs import run_program
 from musculo.kernels.functions.function_values import evaluate
 from musculo.kernels.scalar.vectors import add, cross, matmul, rotate, rotate_back, subtract, transpose
@@ -19,8 +19,8 @@ _LOCKED = 1e-12
 class Bushings(NamedTuple):
     """Two frames each, and what resists their deflections: three turns, then three slides."""
 
-    first: Held
-    second: Held
+    first: FixedFrames
+    second: FixedFrames
     stiffness: FloatArray  # (bushings, 6) of linear springs
     damping: FloatArray  # (bushings, 6)
     function: IntArray  # (bushings, 6) which function of the table gives a part of the spring; -1: none
@@ -56,8 +56,8 @@ def bushing_wrench(b, k, motion, lane, variables, resistance, stack):
         variables: (6, 1), resistance: (6,), stack: (depth, 1), scratch.
     """
     apart()
-    R_WF, R_WM = held_rotation(b.first, k, motion, lane), held_rotation(b.second, k, motion, lane)
-    p_F, p_M = held_point(b.first, k, motion, lane), held_point(b.second, k, motion, lane)
+    R_WF, R_WM = frame_rotation(b.first, k, motion, lane), frame_rotation(b.second, k, motion, lane)
+    p_F, p_M = frame_point(b.first, k, motion, lane), frame_point(b.second, k, motion, lane)
     F, M = b.first.node[k], b.second.node[k]
     angles = _angles(matmul(transpose(R_WF), R_WM))
     arm = subtract(p_M, p_F)

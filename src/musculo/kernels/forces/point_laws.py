@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from musculo.arrays import FloatArray, IntArray
 from musculo.kernels.compiler.parts import apart, kernel
-from musculo.kernels.forces.held_frames import Held, held_point, held_rotation, velocity_at
+from musculo.kernels.forces.fixed_frames import FixedFrames, frame_point, frame_rotation, velocity_at
 from musculo.kernels.functions.formula_programs import run_program
 from musculo.kernels.functions.function_values import evaluate
 from musculo.kernels.scalar.vectors import add, cross, dot, rotate, scale, subtract
@@ -16,8 +16,8 @@ from musculo.kernels.scalar.vectors import add, cross, dot, rotate, scale, subtr
 class PointPairs(NamedTuple):
     """A point of each of two bodies, and what pulls them together."""
 
-    first: Held
-    second: Held
+    first: FixedFrames
+    second: FixedFrames
     stiffness: FloatArray  # (pairs,) [N/m]
     rest: FloatArray  # (pairs,) [m]
     formula: IntArray  # (pairs,) which formula of d and ddot gives the pull; -1: none
@@ -27,7 +27,7 @@ class PointPairs(NamedTuple):
 class Prescribed(NamedTuple):
     """Force, point and torque on a body as functions of time."""
 
-    held: Held  # the frame that force, point and torque are given in, where not in ground
+    frame: FixedFrames  # the frame that force, point and torque are given in, where not in ground
     function: IntArray  # (forces, 9) of force, point, torque; -1: zero
     force_in_ground: IntArray  # (forces,)
     point_in_ground: IntArray  # (forces,)
@@ -45,7 +45,7 @@ def point_pull(pairs, k, motion, lane, variables, stack):
     Departs: where the points meet the line has no direction, and there is no force; OpenSim's formulas give NaN.
     """
     apart()
-    p_1, p_2 = held_point(pairs.first, k, motion, lane), held_point(pairs.second, k, motion, lane)
+    p_1, p_2 = frame_point(pairs.first, k, motion, lane), frame_point(pairs.second, k, motion, lane)
     r = subtract(p_2, p_1)
     d = math.sqrt(dot(r, r))
     stretch = d - pairs.rest[k]
@@ -82,9 +82,9 @@ def prescribed_wrench(p, k, t, motion, lane):
     """
     apart()
     force, point, torque = _at_time(p, k, 0, t), _at_time(p, k, 3, t), _at_time(p, k, 6, t)
-    R = held_rotation(p.held, k, motion, lane)
+    R = frame_rotation(p.frame, k, motion, lane)
     if p.force_in_ground[k] == 0:
         force, torque = rotate(R, force), rotate(R, torque)
     if p.point_in_ground[k] == 0:
-        point = add(held_point(p.held, k, motion, lane), rotate(R, point))
+        point = add(frame_point(p.frame, k, motion, lane), rotate(R, point))
     return add(torque, cross(point, force)), force

@@ -7,7 +7,7 @@ from typing import NamedTuple
 from musculo.arrays import FloatArray, IntArray
 from musculo.kernels.compiler.parts import kernel
 from musculo.kernels.forces.actuator_laws import put_wrench
-from musculo.kernels.forces.held_frames import Held, held_point, held_rotation
+from musculo.kernels.forces.fixed_frames import FixedFrames, frame_point, frame_rotation
 from musculo.kernels.scalar.vectors import add, rotate
 
 
@@ -15,8 +15,8 @@ class RecordedLoads(NamedTuple):
     """Loads whose nine columns (force, point, torque) are piecewise cubic in time, all with the same breaks."""
 
     node: IntArray  # (loads,) of the body
-    force_frame: Held  # in which force and torque are given
-    point_frame: Held  # in which the point is
+    force_frame: FixedFrames  # in which force and torque are given
+    point_frame: FixedFrames  # in which the point is
     breaks: FloatArray  # (n,) [s]
     pieces: FloatArray  # (n + 1, 9 loads, 4) highest power first, of the time since the break before, the first
     #                     since the first break
@@ -61,7 +61,7 @@ def recorded_wrenches(loads, t, motion, E, lane):
         force = (_value(x, piece, at, s), _value(x, piece, at + 1, s), _value(x, piece, at + 2, s))
         point = (_value(x, piece, at + 3, s), _value(x, piece, at + 4, s), _value(x, piece, at + 5, s))
         torque = (_value(x, piece, at + 6, s), _value(x, piece, at + 7, s), _value(x, piece, at + 8, s))
-        R = held_rotation(loads.force_frame, k, motion, lane)
-        R_B = held_rotation(loads.point_frame, k, motion, lane)
-        point = add(held_point(loads.point_frame, k, motion, lane), rotate(R_B, point))
+        R = frame_rotation(loads.force_frame, k, motion, lane)
+        R_B = frame_rotation(loads.point_frame, k, motion, lane)
+        point = add(frame_point(loads.point_frame, k, motion, lane), rotate(R_B, point))
         put_wrench(E, loads.node[k], rotate(R, force), point, rotate(R, torque), lane)

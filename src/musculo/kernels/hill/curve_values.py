@@ -1,6 +1,6 @@
-"""The curves of every kind of muscle: value and slope at a normalised argument.
+"""The curves of every kind of muscle: value and slope at a normalized argument.
 
-`m` is the MuscleTable, `c` the table of curves (`curve_lookup`), `i` a muscle. Lengths are over the optimal fibre
+`m` is the MuscleTable, `c` the table of curves (`curve_lookup`), `i` a muscle. Lengths are over the optimal fiber
 length or the tendon's slack length, velocities over the largest shortening speed (shortening negative), forces over
 the maximum isometric force. The sources of the formulas are at `musculo.muscle.hill_curves.curves`.
 """
@@ -80,7 +80,7 @@ def _spline_above_zero(c, start, x):
 
 @inline
 def active_force_length(m, c, i, x):
-    """(f, f') of the active force at the fibre length x."""
+    """(f, f') of the active force at the fiber length x."""
     kind = m.kind[i]
     if kind == MILLARD_2012:
         return stepped(c, m.active_curve[i], x)
@@ -106,7 +106,7 @@ def _growing_passive(m, i, x):
 
 @inline
 def passive_force_length(m, c, i, x):
-    """(f, f') of the elastic passive force at the fibre length x."""
+    """(f, f') of the elastic passive force at the fiber length x."""
     kind = m.kind[i]
     if kind == MILLARD_2012:
         return stepped(c, m.passive_curve[i], x)
@@ -171,7 +171,7 @@ def _again_above_zero(c, start, x, piece):
 def spline_curves_again(m, c, i, x, tendon, pieces):
     """(f, f') of the active force, of the passive force and of the tendon, for Schutte's and Delp's muscles.
 
-    As the three curves above at a fibre length x and a tendon length; `pieces` are those of the evaluation before.
+    As the three curves above at a fiber length x and a tendon length; `pieces` are those of the evaluation before.
     """
     active_piece, passive_piece, tendon_piece = pieces
     fl, fl1, active_piece = _again_above_zero(c, m.active_curve[i], x, active_piece)
@@ -189,7 +189,7 @@ def spline_curves_again(m, c, i, x, tendon, pieces):
 
 @inline
 def force_velocity(m, c, i, a, w):
-    """(f, f') of the active force at the fibre velocity w; Thelen's also depends on the activation a."""
+    """(f, f') of the active force at the fiber velocity w; Thelen's also depends on the activation a."""
     kind = m.kind[i]
     if kind == MILLARD_2012:
         return stepped(c, m.velocity_curve[i], w)

@@ -1,6 +1,6 @@
-"""Fibre and tendon in equilibrium at a given path length.
+"""Fiber and tendon in equilibrium at a given path length.
 
-The unknown is s, the part of the fibre along the tendon: the tendon is then L - s long, the fibre sqrt(s^2 + h^2)
+The unknown is s, the part of the fiber along the tendon: the tendon is then L - s long, the fiber sqrt(s^2 + h^2)
 with h its constant width, and the cosine of the pennation is s / l.
 
     R(s) = f_T((L - s) / l_S) - (s / l) N(s),   N = a f_L f_V(w) + beta w + f_PE
@@ -47,7 +47,7 @@ from musculo.kernels.scalar.choices import (
 from musculo.kernels.scalar.scalars import like
 
 # Newton starts where the tendon is strained by so much without activation, and so much more with full activation and
-# Hill's force at the velocity: about where it carries what the fibre then gives (four evaluations on average).
+# Hill's force at the velocity: about where it carries what the fiber then gives (four evaluations on average).
 _START_STRAIN = 0.01
 _MORE_STRAIN = 0.03
 # The same for tendons that are splines of the strain: OpenSim's own carries the maximum isometric force at 0.033, those
@@ -57,7 +57,7 @@ _SPLINE_MORE_STRAIN = 0.025
 _START_HILL = 4.0
 _START_ECCENTRIC = 1.4
 _START_BEND = 0.06
-# Fibre and tendon balance to this part of the maximum isometric force, or of the force where that is larger.
+# Fiber and tendon balance to this part of the maximum isometric force, or of the force where that is larger.
 _BALANCED = 1e-10
 # A step or a bracket this small, over the path's length, leads to no other number.
 _NOTHING = 4.0e-16
@@ -65,20 +65,20 @@ _NOTHING = 4.0e-16
 
 @inline
 def fiber_force(m, c, i, a, s, v):
-    """(N, l, cosine, d(N cosine)/ds, active, passive) of the fibre whose part along the tendon is s and lengthens at v.
+    """(N, l, cosine, d(N cosine)/ds, active, passive) of the fiber whose part along the tendon is s and lengthens at v.
 
     active = a f_L f_V and passive = beta w + f_PE, over the maximum isometric force.
     """
     length, cosine, turn = fiber_shape(m, i, s)
     x = length * m.per_optimal_length[i]
     fl, pe = active_force_length(m, c, i, x), passive_force_length(m, c, i, x)
-    force, slope, active, passive = _fiber_force(m, c, i, a, v, cosine, turn, fl, pe)
+    force, slope, active, passive = _fiber_force(m, c, i, a, v, (cosine, turn), (fl, pe))
     return force, length, cosine, slope, active, passive
 
 
 @inline
 def fiber_shape(m, i, s):
-    """(l, cosine, d cosine/ds) of the fibre whose part along the tendon is s."""
+    """(l, cosine, d cosine/ds) of the fiber whose part along the tendon is s."""
     h = m.width[i]
     length, cosine, turn = s, like(s, 1.0), like(s, 0.0)
     if h > 0.0:
@@ -89,9 +89,12 @@ def fiber_shape(m, i, s):
 
 
 @inline
-def _fiber_force(m, c, i, a, v, cosine, turn, of_active, of_passive):
-    """(N, d(N cosine)/ds, active, passive) of a fibre with the values and slopes of its curves by length."""
-    (fl, fl1), (pe, pe1) = of_active, of_passive
+def _fiber_force(m, c, i, a, v, shape, curves):
+    """(N, d(N cosine)/ds, active, passive) of a fiber with (cosine, d cosine/ds) and curves by length, each with slope.
+
+    curves: active force-length, passive force-length.
+    """
+    (cosine, turn), ((fl, fl1), (pe, pe1)) = shape, curves
     optimal = m.per_optimal_length[i]
     active, passive = a * fl, pe
     slope = a * fl1 + pe1
@@ -116,20 +119,20 @@ def _fiber_force(m, c, i, a, v, cosine, turn, of_active, of_passive):
 
 @kernel
 def solve_equilibrium(m, c, i, length, v, a):
-    """A stable equilibrium of muscle i at path length `length` whose fibre lengthens at v cosine.
+    """A stable equilibrium of muscle i at path length `length` whose fiber lengthens at v cosine.
 
     Newton's method inside a bracket, with the third-order correction that the evaluation before offers (the cubic of
-    s by R through both). The bracket starts as [s_min, L - l_S]: the shortest fibre, and the fibre with a slack tendon.
+    s by R through both). The bracket starts as [s_min, L - l_S]: the shortest fiber, and the fiber with a slack tendon.
     Its ends are looked at only when a step asks for what lies beyond: no equilibrium beyond the first means that the
-    fibre stays at its minimum, beyond the second that the tendon is slack. A step is taken only where dR/ds < 0 and
+    fiber stays at its minimum, beyond the second that the tendon is slack. A step is taken only where dR/ds < 0 and
     inside the bracket, otherwise the bracket is halved. Lanes of a pack go on until the last has ended; those that have
-    ended stay where they are, so that no answer depends on its neighbours.
+    ended stay where they are, so that no answer depends on its neighbors.
 
     Guarantees: always ends. Every HALVING evaluations the bracket has halved, an end has been looked at, or |R| has
                 fallen to a quarter, so MOST_EVALUATIONS leave rounding of the one or of the other. The root has R > 0
-                on its left and R < 0 on its right: a fibre pushed away from it returns.
+                on its left and R < 0 on its right: a fiber pushed away from it returns.
 
-    Returns: s, the status, and what was last evaluated, at s: (l, cosine, d(N cosine)/ds, active, passive) of the fibre
+    Returns: s, the status, and what was last evaluated, at s: (l, cosine, d(N cosine)/ds, active, passive) of the fiber
         and (f_T, its slope by length) of the tendon.
     """
     L, speed, share = real_part(length), real_part(v), real_part(a)
@@ -162,7 +165,7 @@ def solve_equilibrium(m, c, i, length, v, a):
             fiber, cosine, turn = fiber_shape(m, i, x)
             at = fiber * m.per_optimal_length[i]
             fl, pe, (ft, ft1), pieces = spline_curves_again(m, c, i, at, tendon, pieces)
-            force, fiber_slope, active, passive = _fiber_force(m, c, i, share, speed, cosine, turn, fl, pe)
+            force, fiber_slope, active, passive = _fiber_force(m, c, i, share, speed, (cosine, turn), (fl, pe))
         else:
             ft, ft1 = tendon_force_length(m, c, i, tendon)
             force, fiber, cosine, fiber_slope, active, passive = fiber_force(m, c, i, share, x, speed)
@@ -216,7 +219,7 @@ def _lifted(m, c, i, length, v, a, found):
 
 @kernel
 def _complex_step(m, c, i, length, v, a, x, status):
-    """One more Newton step; the ends of the bracket are the shortest fibre, which does not move, and L - l_S."""
+    """One more Newton step; the ends of the bracket are the shortest fiber, which does not move, and L - l_S."""
     per_slack = m.per_slack_length[i]
     s = complex(x, 0.0)
     if status == TENDON_SLACK and x > m.least_along[i]:

@@ -1,4 +1,4 @@
-"""The fibre velocity at which a muscle's fibres carry a given force."""
+"""The fiber velocity at which a muscle's fibers carry a given force."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ from musculo.kernels.hill.muscle_table import (
 from musculo.kernels.scalar.choices import any_of, at_most, both, either, less, opposite, real_part, where
 from musculo.kernels.scalar.scalars import like
 
-# Fibres that neither contract nor damp move at no definite speed; answers stay within this many largest speeds.
+# Fibers that neither contract nor damp move at no definite speed; answers stay within this many largest speeds.
 VELOCITY_BOUND = 10.0
-# Fibres of some fifteen optimal lengths contract with less than this part of the maximum force: that is nothing, and
+# Fibers of some fifteen optimal lengths contract with less than this part of the maximum force: that is nothing, and
 # another force over it may be no number.
 _NO_PULL = 1e-200
 # De Groote and Fregly's curve inverted without damping ends here, in largest speeds: a bound need not be close.
@@ -57,13 +57,13 @@ def velocity_of(m, c, i, a, active, force, damping):
         if kind == MILLARD_2012:
             # 0 <= f <= f(right end): the curve is flat beyond its ends
             top = last_value(c, m.velocity_curve[i])
-            w = _newton(m, c, i, a, active, force, damping, ((f - top * pull) / damping, f / damping), pulling)
+            w = _newton(m, c, i, a, active, force, damping, ((f - top * pull) / damping, f / damping, pulling))
             return where(pulling, w, force / damping)
         if kind == DE_GROOTE_FREGLY_2016:
             # without damping the root would be w0; damping draws it towards 0
             w0 = clipped(dgf_velocity_inverse(f / where(pulling, pull, 1.0)), _FAR)
             low, high = where(less(w0, 0.0), w0, 0.0), where(less(w0, 0.0), 0.0, w0)
-            w = _newton(m, c, i, a, active, force, damping, (low, high), pulling)
+            w = _newton(m, c, i, a, active, force, damping, (low, high, pulling))
             return where(pulling, w, force / damping)
     if kind == THELEN_DEPRECATED:
         return thelen_damped_inverse(m, i, a, active, force)
@@ -78,7 +78,7 @@ def velocity_of(m, c, i, a, active, force, damping):
     elif kind == MILLARD_2012 and m.velocity_inverse[i] >= 0:
         w, _ = stepped(c, m.velocity_inverse[i], share)
     else:
-        w = _newton(m, c, i, a, active, force, 0.0, (like(f, -1.0), like(f, 1.0)), pulling)
+        w = _newton(m, c, i, a, active, force, 0.0, (like(f, -1.0), like(f, 1.0), pulling))
     return where(pulling, w, drift)
 
 
@@ -89,18 +89,18 @@ def clipped(x, bound):
 
 
 @kernel
-def _newton(m, c, i, a, active, force, damping, bracket, asked):
+def _newton(m, c, i, a, active, force, damping, search):
     """The root in a bracket by Newton's steps kept inside a bracket; the nearer end where there is none.
 
     Every HALVING evaluations the bracket has halved, is halved, or the gap has fallen to a quarter. It can do the
-    latter some thirty times before it is rounding, so MOST_EVALUATIONS shrink the bracket by 2^60 at least. Lanes that
-    are not asked for are left alone.
+    latter some thirty times before it is rounding, so MOST_EVALUATIONS shrink the bracket by 2^60 at least.
+
+    search: (low, high, which lanes are asked for); the others are left alone.
     """
-    low, high = bracket
+    low, high, searching = search
     share, pull, load = real_part(a), real_part(active), real_part(force)
     x = where(less(0.0, low), low, where(less(high, 0.0), high, 0.0))
     width, error = high - low, like(low, math.inf)
-    searching = asked
     for n in range(MOST_EVALUATIONS):
         if not any_of(searching):
             break

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
+from musculo.arrays import FloatArray
 from musculo.kernels.compiler.parts import driver, inline, kernel, spliced
 from musculo.kernels.hill.activation_rate import activation_rate
 from musculo.kernels.hill.curve_values import (
@@ -25,6 +28,23 @@ from musculo.kernels.scalar.choices import turn_block
 from musculo.kernels.scalar.packed import WIDTH, lanes
 
 
+class MuscleFrames(NamedTuple):
+    """What equilibria are asked for at, (frames, muscles) each."""
+
+    length: FloatArray  # of the path [m]
+    speed: FloatArray  # of the path [m/s]
+    activation: FloatArray
+
+
+class FiberFrames(NamedTuple):
+    """What forces are asked for at, (frames, muscles) each."""
+
+    length: FloatArray  # of the path [m]
+    speed: FloatArray  # of the path [m/s], for rigid tendons
+    activation: FloatArray
+    fiber: FloatArray  # lengths of fibers [m], for other tendons
+
+
 @inline
 def _keep(rows, found, out, frame, i):
     """What a kernel found for muscle i in a frame."""
@@ -36,8 +56,9 @@ def _keep(rows, found, out, frame, i):
 # Kernels get the number of a muscle unsigned: a negative one would count from the end, and to rule that out they would
 # look at the size of every parameter's array (measured: 4 to 9 % of the time).
 @spliced
-def _balanced(solve, opensim, m, c, i, L, v, a, rigid):
-    """What there is of muscle i at a path's length and speed: by `solve`, or by its rigid tendon."""
+def _balanced(solve, opensim, m, c, i, state, rigid):
+    """What there is of muscle i at (length and speed of the path, activation): by `solve`, or by its rigid tendon."""
+    L, v, a = state
     if rigid or m.rigid[i] == 1:
         rows, found = rigid_forces(m, c, i, L, v, a, opensim)
     else:
@@ -45,40 +66,39 @@ def _balanced(solve, opensim, m, c, i, L, v, a, rigid):
     return rows, found
 
 
-# Where OpenSim puts fibres and where they are have kernels of their own: whoever needs one does not wait for both.
+# Where OpenSim puts fibers and where they are have kernels of their own: whoever needs one does not wait for both.
 @spliced
-def _frames(solve, opensim, m, c, inputs, rigid, out, start, stop):
-    length, speed, activation = inputs
-    for frame in range(start, stop):
+def _frames(solve, opensim, m, c, x, rigid, out, span):
+    for frame in range(span[0], span[1]):
         for i in range(m.kind.size):
-            L, v, a = length[frame, i], speed[frame, i], activation[frame, i]
-            rows, found = _balanced(solve, opensim, m, c, np.uint64(i), L, v, a, rigid)
+            state = x.length[frame, i], x.speed[frame, i], x.activation[frame, i]
+            rows, found = _balanced(solve, opensim, m, c, np.uint64(i), state, rigid)
             _keep(rows, found, out, frame, i)
 
 
 @kernel
-def equilibrium_frames(m, c, length, speed, activation, rigid, out, start, stop):
-    """Equilibria of frames start .. stop - 1; arrays (frames, muscles), out (OUTPUTS, frames, muscles)."""
-    _frames(equilibrium, False, m, c, (length, speed, activation), rigid, out, start, stop)
+def equilibrium_frames(m, c, x, rigid, out, start, stop):
+    """Equilibria of frames start .. stop - 1 of `MuscleFrames` x into out (OUTPUTS, frames, muscles)."""
+    _frames(equilibrium, False, m, c, x, rigid, out, (start, stop))
 
 
 @kernel
-def opensim_equilibrium_frames(m, c, length, speed, activation, rigid, out, start, stop):
-    """As `equilibrium_frames`, where OpenSim puts the fibres."""
-    _frames(opensim_equilibrium, True, m, c, (length, speed, activation), rigid, out, start, stop)
+def opensim_equilibrium_frames(m, c, x, rigid, out, start, stop):
+    """As `equilibrium_frames`, where OpenSim puts the fibers."""
+    _frames(opensim_equilibrium, True, m, c, x, rigid, out, (start, stop))
 
 
 @kernel
-def state_frames(m, c, length, speed, activation, fiber, rigid, opensim, out, start, stop):
-    """Forces at given fibre lengths of frames start .. stop - 1; rigid tendons take the path's length and speed."""
+def state_frames(m, c, x, rigid, opensim, out, start, stop):
+    """Forces of frames start .. stop - 1 of `FiberFrames` x into out (OUTPUTS, frames, muscles)."""
     for frame in range(start, stop):
         for i in range(m.kind.size):
-            L, v, a = length[frame, i], speed[frame, i], activation[frame, i]
+            L, v, a = x.length[frame, i], x.speed[frame, i], x.activation[frame, i]
             muscle = np.uint64(i)
             if rigid or m.rigid[i] == 1:
                 rows, found = rigid_forces(m, c, muscle, L, v, a, opensim)
             else:
-                rows, found = state_forces(m, c, muscle, L, a, fiber[frame, i], opensim)
+                rows, found = state_forces(m, c, muscle, L, a, x.fiber[frame, i], opensim)
             _keep(rows, found, out, frame, i)
 
 
@@ -115,32 +135,32 @@ def _keep_pack(rows, found, O, n, i):
 
 
 @spliced
-def _packs(solve, opensim, m, c, inputs, rigid, out, start, stop):
-    length, speed, activation = inputs
+def _packs(solve, opensim, m, c, x, rigid, out, span):
+    start, stop = span
     n = m.kind.size
     I, O = np.empty((3 * n, WIDTH)), np.empty((OUTPUTS * n, WIDTH))
     for frame in range(start, stop, WIDTH):
-        _take(length, frame, stop, I, 0)
-        _take(speed, frame, stop, I, n)
-        _take(activation, frame, stop, I, 2 * n)
+        _take(x.length, frame, stop, I, 0)
+        _take(x.speed, frame, stop, I, n)
+        _take(x.activation, frame, stop, I, 2 * n)
         for i in range(n):
-            L, v, a = lanes(I)[i, 0], lanes(I)[n + i, 0], lanes(I)[2 * n + i, 0]
-            rows, found = _balanced(solve, opensim, m, c, np.uint64(i), L, v, a, rigid)
+            state = lanes(I)[i, 0], lanes(I)[n + i, 0], lanes(I)[2 * n + i, 0]
+            rows, found = _balanced(solve, opensim, m, c, np.uint64(i), state, rigid)
             _keep_pack(rows, found, lanes(O), n, i)
         for k in range(OUTPUTS):
             _give(O, k * n, out[k], frame, stop)
 
 
 @driver
-def equilibrium_packs(m, c, length, speed, activation, rigid, out, start, stop):
+def equilibrium_packs(m, c, x, rigid, out, start, stop):
     """As `equilibrium_frames`, eight frames at once."""
-    _packs(equilibrium, False, m, c, (length, speed, activation), rigid, out, start, stop)
+    _packs(equilibrium, False, m, c, x, rigid, out, (start, stop))
 
 
 @driver
-def opensim_equilibrium_packs(m, c, length, speed, activation, rigid, out, start, stop):
+def opensim_equilibrium_packs(m, c, x, rigid, out, start, stop):
     """As `opensim_equilibrium_frames`, eight frames at once."""
-    _packs(opensim_equilibrium, True, m, c, (length, speed, activation), rigid, out, start, stop)
+    _packs(opensim_equilibrium, True, m, c, x, rigid, out, (start, stop))
 
 
 @kernel

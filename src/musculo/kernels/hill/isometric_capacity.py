@@ -39,7 +39,7 @@ def capacity(m, c, i, length, speed, opensim):
         fv, _ = force_velocity(m, c, i, a, w)
         active = fl * fv
     if opensim and kind == MILLARD_2012:
-        # OpenSim asks for the pennation at the normalised length, as if it were in metres
+        # OpenSim asks for the pennation at the normalized length, as if it were in meters
         sine = h * m.optimal_length[i] / fiber
         cosine = root(1.0 - sine * sine)
     if opensim and kind == DE_GROOTE_FREGLY_2016:

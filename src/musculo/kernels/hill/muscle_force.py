@@ -1,4 +1,4 @@
-"""Forces of a muscle: with its fibre in equilibrium, with a given fibre length, with a tendon that does not stretch.
+"""Forces of a muscle: with its fiber in equilibrium, with a given fiber length, with a tendon that does not stretch.
 
 Each kernel returns the rows of `muscle_table` from FIBER_LENGTH to STIFFNESS, and the status, a whole float64.
 """
@@ -40,10 +40,10 @@ from musculo.kernels.scalar.choices import (
 )
 from musculo.kernels.scalar.scalars import like
 
-# OpenSim's search for the share of a Thelen fibre in the path's speed: passes until it stands still.
+# OpenSim's search for the share of a Thelen fiber in the path's speed: passes until it stands still.
 _SHARE_PASSES = 60
 _SHARE_TOLERANCE = 1e-10
-# The part along the tendon of a fibre that stands across it, over the optimal length.
+# The part along the tendon of a fiber that stands across it, over the optimal length.
 _ACROSS = 1e-8
 
 
@@ -88,7 +88,7 @@ def equilibrium(m, c, i, length, speed, a):
     fiber, cosine, slope, active, passive = of_fiber
     tendon, stiffness = of_tendon
     w = speed * cosine * m.per_max_speed[i]
-    # fibre and tendon in series; where neither resists, as without activation and load, there is nothing to divide by
+    # fiber and tendon in series; where neither resists, as without activation and load, there is nothing to divide by
     resistance = stiffness + slope
     series = stiffness * slope / where(is_zero(resistance), 1.0, resistance)
     stopped = equal(status, float(FIBER_AT_MINIMUM))
@@ -106,9 +106,9 @@ def equilibrium(m, c, i, length, speed, a):
 
 @kernel
 def _without_load(m, c, i, a, s, speed):
-    """(w, active, passive) of fibres on a slack tendon.
+    """(w, active, passive) of fibers on a slack tendon.
 
-    Where the path is longer than its shortest, it shortens faster than the fibres can, and they shorten at the speed
+    Where the path is longer than its shortest, it shortens faster than the fibers can, and they shorten at the speed
     of zero force; else they are as short as they get and do nothing.
     """
     h, damping = m.width[i], m.damping[i]
@@ -127,7 +127,7 @@ def _without_load(m, c, i, a, s, speed):
 
 @kernel
 def state_forces(m, c, i, length, a, fiber, opensim):
-    """Muscle i with its fibre at the length `fiber`: the fibre velocity that its forces ask for."""
+    """Muscle i with its fiber at the length `fiber`: the fiber velocity that its forces ask for."""
     a = activation_in_range(m, i, a)
     h, per_slack = m.width[i], m.per_slack_length[i]
     longer = less(m.least_length[i], fiber)
@@ -143,7 +143,7 @@ def state_forces(m, c, i, length, a, fiber, opensim):
 
 @kernel
 def _at_rest_or_moving(m, c, i, length, a, of_fiber, of_tendon, opensim):
-    """Muscle i whose fibre would give `isometric` and `pe` without velocity: the velocity that balances the tendon."""
+    """Muscle i whose fiber would give `isometric` and `pe` without velocity: the velocity that balances the tendon."""
     s, fiber, cosine, isometric, pe = of_fiber
     tendon, stiffness = of_tendon
     kind = m.kind[i]
@@ -175,8 +175,8 @@ def _at_rest_or_moving(m, c, i, length, a, of_fiber, of_tendon, opensim):
 def rigid_forces(m, c, i, length, speed, a, opensim):
     """Muscle i with a tendon of its slack length.
 
-    A path shorter than tendon and shortest fibre leaves the tendon slack: nothing pulls. In OpenSim the fibres of
-    RigidTendonMuscle keep the length of a fibre across the tendon, and pull as before; those of De Groote and Fregly
+    A path shorter than tendon and shortest fiber leaves the tendon slack: nothing pulls. In OpenSim the fibers of
+    RigidTendonMuscle keep the length of a fiber across the tendon, and pull as before; those of De Groote and Fregly
     turn round and push, which is not followed.
     """
     a = activation_in_range(m, i, a)
@@ -214,8 +214,8 @@ def rigid_forces(m, c, i, length, speed, a, opensim):
 def opensim_equilibrium(m, c, i, length, speed, a):
     """Muscle i where OpenSim's computeEquilibrium puts it.
 
-    Millard and the deprecated muscles ignore the path's speed; De Groote and Fregly give all of it to the fibre;
-    Thelen shares it by the stiffnesses of fibre and tendon.
+    Millard and the deprecated muscles ignore the path's speed; De Groote and Fregly give all of it to the fiber;
+    Thelen shares it by the stiffnesses of fiber and tendon.
     """
     a = activation_in_range(m, i, a)
     kind = m.kind[i]
@@ -227,8 +227,8 @@ def opensim_equilibrium(m, c, i, length, speed, a):
     moving = opposite(is_zero(v))
     if any_of(moving):
         if kind == THELEN_2003:
-            s, status = _thelen_moving(m, c, i, length, speed, a, s, status, moving)
-        # at that length, forces of the fibre without velocity
+            s, status = _thelen_moving(m, c, i, length, speed, a, (s, status, moving))
+        # at that length, forces of the fiber without velocity
         fiber = root(s * s + m.width[i] * m.width[i])
         rows, found = state_forces(m, c, i, length, a, fiber, True)
     else:
@@ -237,8 +237,12 @@ def opensim_equilibrium(m, c, i, length, speed, a):
 
 
 @kernel
-def _thelen_moving(m, c, i, length, speed, a, s, status, searching):
-    """(s, status) with the path's speed shared by the stiffnesses of fibre and tendon, pass after pass."""
+def _thelen_moving(m, c, i, length, speed, a, begun):
+    """(s, status) with the path's speed shared by the stiffnesses of fiber and tendon, pass after pass.
+
+    begun: (s, status) without speed, and which lanes move.
+    """
+    s, status, searching = begun
     v = 1.0 * speed
     outrun = equal(status, float(TENDON_SLACK))
     for _ in range(_SHARE_PASSES):
@@ -263,12 +267,12 @@ def _thelen_moving(m, c, i, length, speed, a, s, status, searching):
 
 @kernel
 def _thelen_share(m, c, i, length, a, s, v):
-    """The fibre's share of the path's speed, along the tendon: K_T / (K_T + K_M); none where the tendon is slack."""
+    """The fiber's share of the path's speed, along the tendon: K_T / (K_T + K_M); none where the tendon is slack."""
     h, optimal, per_slack = m.width[i], m.per_optimal_length[i], m.per_slack_length[i]
     along, share = real_part(s), real_part(a)
     _, tendon = tendon_force_length(m, c, i, (real_part(length) - along) * per_slack)
     tendon = tendon * per_slack
-    # the stiffness of the fibre at the velocity it has, not counting how that velocity changes
+    # the stiffness of the fiber at the velocity it has, not counting how that velocity changes
     fiber = root(along * along + h * h)
     force, _, cosine, _, active, _ = fiber_force(m, c, i, share, along, real_part(v))
     fl, fl1 = active_force_length(m, c, i, fiber * optimal)

@@ -63,7 +63,7 @@ class MuscleTable(NamedTuple):
     per_max_speed: FloatArray
     slack_length: FloatArray  # [m]
     width: FloatArray  # optimal length times the sine of pennation there [m]
-    least_length: FloatArray  # shortest fibre [m]
+    least_length: FloatArray  # shortest fiber [m]
     least_along: FloatArray  # its part along the tendon [m]
     max_speed: FloatArray  # largest shortening speed [m/s]
     damping: FloatArray  # force over the maximum one at the largest speed [-]
@@ -86,7 +86,7 @@ class MuscleTable(NamedTuple):
     eccentric_rate: FloatArray  # Thelen: (2 + 2 / Af) / (Flen - 1)
     toe_force: FloatArray  # Thelen: the tendon's force at the end of the toe
     tendon_floor: FloatArray  # Thelen, deprecated: force of the tendon that grows with its length, slack or not
-    passive_from: FloatArray  # Thelen: fibre length where the passive force begins, and
+    passive_from: FloatArray  # Thelen: fiber length where the passive force begins, and
     passive_to: FloatArray  # where it goes on as a straight line
     slow_part: FloatArray  # Thelen: largest speed without activation, over that with full activation
     hill_damping: FloatArray  # Thelen, deprecated: damping inside Hill's equation

@@ -47,6 +47,14 @@ class TensionFrames(NamedTuple):
     fiber: FloatArray  # (0, muscles), or given lengths: then it is the residual [m]
 
 
+class TensionSlopes(NamedTuple):
+    """What comes of it."""
+
+    force: FloatArray  # (frames, muscles) tensions, or residuals [N]
+    status: FloatArray  # (frames, muscles)
+    slopes: FloatArray  # (SLOPES or RESIDUAL_SLOPES, frames, muscles), zero at first
+
+
 class Fiber(NamedTuple):
     """Force of a fiber over the maximum isometric one, and slopes of its part along the tendon."""
 
@@ -99,8 +107,9 @@ def _by_shape(m, i, f):
 
 
 @kernel
-def _of_rigid(m, c, i, L, v, a, slopes, frame):
+def _of_rigid(m, c, i, state, slopes, frame):
     """Slopes of a muscle whose tendon keeps its slack length; what is slack pulls with nothing."""
+    L, v, a = state
     rows, found = rigid_forces(m, c, i, L, v, a, False)
     if found == CONVERGED:
         scale = m.max_force[i]
@@ -114,8 +123,9 @@ def _of_rigid(m, c, i, L, v, a, slopes, frame):
 
 
 @kernel
-def _of_elastic(m, c, i, L, v, a, by_pennation, slopes, frame):
+def _of_elastic(m, c, i, state, by_pennation, slopes, frame):
     """Slopes of a muscle in equilibrium; of a fiber at its stop those of the tendon alone."""
+    L, v, a = state
     rows, found = equilibrium(m, c, i, L, v, a)
     scale, tendon = m.max_force[i], rows[TENDON_LENGTH] * m.per_slack_length[i]
     ft, ft1 = tendon_force_length(m, c, i, tendon)
@@ -136,8 +146,9 @@ def _of_elastic(m, c, i, L, v, a, by_pennation, slopes, frame):
 
 
 @kernel
-def _of_residual(m, c, i, L, speed, a, length, slopes, frame):
+def _of_residual(m, c, i, state, length, slopes, frame):
     """F_0 (f_T - N cos) at given length and velocity of the fiber, and its slopes."""
+    L, speed, a = state
     scale, h = m.max_force[i], m.width[i]
     s = math.sqrt(length * length - h * h)
     cosine, sine = s / length, h / length
@@ -165,23 +176,24 @@ def _of_residual(m, c, i, L, speed, a, length, slopes, frame):
 
 
 @driver
-def tension_slope_frames(m, c, x, rigid, by_pennation, force, status, slopes, start, stop):
+def tension_slope_frames(m, c, x, rigid, by_pennation, found, start, stop):
     """Tensions, or residuals where fiber lengths are given, and slopes of frames start .. stop - 1.
 
     Args:
         x: `TensionFrames`. by_pennation: (muscles,) of the part along the tendon of the shortest fiber.
-        force, status: (frames, muscles) written. slopes: (SLOPES or RESIDUAL_SLOPES, frames, muscles), zero at first.
+        found: `TensionSlopes`, written.
     """
+    force, status, slopes = found.force, found.status, found.slopes
     for frame in range(start, stop):
         for i in range(m.kind.size):
             L, v, a = x.length[frame, i], x.speed[frame, i], x.activation[frame, i]
             low = a < m.least_activation[i]
             a = m.least_activation[i] if low else a
             if x.fiber.shape[0] > 0:
-                force[frame, i] = _of_residual(m, c, i, L, v, a, x.fiber[frame, i], slopes, frame)
+                force[frame, i] = _of_residual(m, c, i, (L, v, a), x.fiber[frame, i], slopes, frame)
             elif rigid or m.rigid[i] == 1:
-                force[frame, i], status[frame, i] = _of_rigid(m, c, i, L, v, a, slopes, frame)
+                force[frame, i], status[frame, i] = _of_rigid(m, c, i, (L, v, a), slopes, frame)
             else:
-                force[frame, i], status[frame, i] = _of_elastic(m, c, i, L, v, a, by_pennation, slopes, frame)
+                force[frame, i], status[frame, i] = _of_elastic(m, c, i, (L, v, a), by_pennation, slopes, frame)
             if low:
                 slopes[BY_ACTIVATION, frame, i] = 0.0

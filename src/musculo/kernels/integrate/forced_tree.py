@@ -8,11 +8,12 @@ import numpy as np
 
 from musculo.arrays import FloatArray
 from musculo.kernels.compiler.parts import kernel, room
-from musculo.kernels.forces.acting_forces import ActingForces, acting_forces, acting_room
+from musculo.kernels.forces.acting_forces import ActingForces, ForceState, ForceSums, acting_forces, acting_room
 from musculo.kernels.forces.passive_forces import PassiveRoom
 from musculo.kernels.forces.wrench_forces import pull_back
 from musculo.kernels.integrate.force_calls import call_force
 from musculo.kernels.tree.node_kinematics import MOTION_ROWS, kinematics
+from musculo.kernels.tree.nodes import Motion
 from musculo.kernels.tree.tree_frames import work_rows
 
 
@@ -62,10 +63,11 @@ def model_force(t, q, u, tau, p, r):
         r.tau[k, 0] = 0.0
     if p.forces.on_bodies != 0:
         # no literal: joints are compiled once for still and moving alike
-        kinematics(p.tree, p.table, r.Q, r.U, r.rest, q.size > 0, r.W, r.motion, 0)
+        kinematics(p.tree, p.table, r.W, Motion(r.Q, r.U, r.rest), q.size > 0, r.motion, 0)
         for k in range(r.E.size):
             r.E[k, 0] = 0.0
-    acting_forces(p.forces, t, r.Q, r.U, r.motion, p.controls, r.E, r.tau, r.values, 0)
+    state, sums = ForceState(r.Q, r.U, r.motion), ForceSums(r.E, r.tau)
+    acting_forces(p.forces, t, state, p.controls, sums, r.values, 0)
     if p.forces.on_bodies != 0:
         pull_back(p.tree, r.W, r.motion, r.E, r.tau, 0)
     for k in range(u.size):
@@ -85,7 +87,7 @@ def wrench_force(q, E, tau, p, r):
     for k in range(E.size):
         r.E[k, 0] = E[k]
     # no literal: joints are compiled once for still and moving alike
-    kinematics(p.tree, p.table, r.Q, r.rest, r.rest, q.size < 0, r.W, r.motion, 0)
+    kinematics(p.tree, p.table, r.W, Motion(r.Q, r.rest, r.rest), q.size < 0, r.motion, 0)
     pull_back(p.tree, r.W, r.motion, r.E, r.tau, 0)
     for k in range(tau.size):
         tau[k] += r.tau[k, 0]

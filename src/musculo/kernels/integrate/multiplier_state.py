@@ -12,7 +12,7 @@ import numpy as np
 
 from musculo.arrays import FloatArray, IntArray
 from musculo.kernels.compiler.parts import apart, driver, inline, kernel, room, spliced
-from musculo.kernels.constraints.body_loop_equations import body_rows
+from musculo.kernels.constraints.body_loop_equations import BodyRows, body_rows
 from musculo.kernels.constraints.coupler_rows import RuleRows
 from musculo.kernels.constraints.multipliers import (
     SOLVED,
@@ -29,6 +29,7 @@ from musculo.kernels.integrate.one_step_methods import ONWARD, RATES, explicit_o
 from musculo.kernels.scalar.packed import WIDTH, lanes
 from musculo.kernels.tree.crba import crba
 from musculo.kernels.tree.node_kinematics import kinematics, twists
+from musculo.kernels.tree.nodes import Motion
 from musculo.kernels.tree.state_lanes import StateLanes, put_lane, state_lanes, take_lane
 from musculo.kernels.tree.turning_joints import turn, unit_quaternions
 
@@ -197,11 +198,11 @@ def _project(h, t, y, z):
             for lane in range(WIDTH):
                 x.Y[i, lane] = z[i]
         _place(h, np.int64(1))
-        kinematics(
-            p.system.tree, p.system.table, lanes(x.Q), lanes(x.U), lanes(w.rest), False, lanes(w.W), lanes(w.K), 0
-        )
+        motion = Motion(lanes(x.Q), lanes(x.U), lanes(w.rest))
+        kinematics(p.system.tree, p.system.table, lanes(w.W), motion, False, lanes(w.K), 0)
         twists(p.system.tree, lanes(w.W), lanes(w.K), lanes(w.S), 0)
-        body_rows(p.system.equations, lanes(w.K), lanes(w.S), False, n_u, lanes(w.g), lanes(w.G), lanes(w.bias), 0)
+        rows = BodyRows(n_u, lanes(w.g), lanes(w.G), lanes(w.bias))
+        body_rows(p.system.equations, lanes(w.K), lanes(w.S), False, rows, 0)
         _rule_rows(h, t, np.int64(1))
         # what is asked of the speeds is known only where the pose is
         far = 0.0

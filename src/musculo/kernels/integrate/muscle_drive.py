@@ -20,6 +20,7 @@ from musculo.kernels.integrate.force_calls import call_force
 from musculo.kernels.paths.path_tension import PathForces, path_tensions
 from musculo.kernels.scalar.packed import WIDTH
 from musculo.kernels.tree.node_kinematics import MOTION_ROWS, kinematics, twists
+from musculo.kernels.tree.nodes import Motion
 from musculo.kernels.tree.tree_frames import work_rows
 
 # What `MuscleRoom.calls` holds: words of functions (`force_calls`), 0 for none.
@@ -124,7 +125,7 @@ def _measure_paths(t, q, u, p, r):
     for i in range(u.size):
         r.U[i, 0] = u[i]
     if r.calls[FIRST_PASS] != 0:  # functions of coordinates need no poses of nodes
-        kinematics(p.tree, p.table, r.Q, r.U, r.U, False, r.W, r.motion, 0)
+        kinematics(p.tree, p.table, r.W, Motion(r.Q, r.U, r.U), False, r.motion, 0)
         twists(p.tree, r.W, r.motion, r.columns, 0)
         call_force(r.calls[FIRST_PASS], t, q, u, r.control)
     if r.calls[SECOND_PASS] != 0:

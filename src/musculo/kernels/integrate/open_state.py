@@ -13,14 +13,15 @@ import numpy as np
 from musculo.arrays import FloatArray, IntArray
 from musculo.kernels.compiler.parts import apart, driver, kernel, room, spliced
 from musculo.kernels.constraints.coupler_rows import RuleRows
-from musculo.kernels.constraints.embedded_acceleration import Followers, solve_embedded
+from musculo.kernels.constraints.embedded_acceleration import Followers, MassEquations, solve_embedded
 from musculo.kernels.functions.function_values import evaluate, evaluate_many
 from musculo.kernels.functions.shared_waves import evaluate_together
 from musculo.kernels.integrate.force_calls import drive
 from musculo.kernels.integrate.one_step_methods import explicit_or_implicit, land_as_found, serve
 from musculo.kernels.scalar.packed import WIDTH, lanes
-from musculo.kernels.tree.aba import ARTICULATED_ROWS, PIVOT, SLOT_ROWS, aba, slot_row
+from musculo.kernels.tree.aba import ARTICULATED_ROWS, PIVOT, SLOT_ROWS, ArticulatedSpace, aba, slot_row
 from musculo.kernels.tree.crba import COMPOSITE_ROWS, placed_mass_matrix
+from musculo.kernels.tree.nodes import Loads, Motion
 from musculo.kernels.tree.rnea import rnea
 from musculo.kernels.tree.state_lanes import StateLanes, put_lane, state_lanes, take_lane
 from musculo.kernels.tree.tree_frames import work_rows
@@ -156,22 +157,22 @@ def _accelerations(h):
     x = r.x
     n_u = x.u.size
     if p.rules.function.size == 0:
-        aba(
-            p.tree, p.table, lanes(x.Q), lanes(x.U), lanes(x.T), lanes(x.D), r.free, lanes(x.E), False, lanes(r.W),
-            lanes(r.A), 0,
-        )  # fmt: skip
+        space, motion = ArticulatedSpace(lanes(r.W), lanes(r.A)), Motion(lanes(x.Q), lanes(x.U), lanes(x.D))
+        aba(p.tree, p.table, space, motion, lanes(x.T), r.free, Loads(lanes(x.E), False), 0)
         for i in range(n_u):
             for lane in range(WIDTH):
                 r.P[i, lane] = r.A[slot_row(p.tree, i) + PIVOT, lane]
         return
-    rnea(p.tree, p.table, lanes(x.Q), lanes(x.U), lanes(r.B), lanes(x.E), False, lanes(r.W), lanes(x.D), 0)
+    motion = Motion(lanes(x.Q), lanes(x.U), lanes(r.B))
+    rnea(p.tree, p.table, lanes(r.W), motion, Loads(lanes(x.E), False), lanes(x.D), 0)
     r.M[:] = 0.0
     placed_mass_matrix(p.tree, lanes(r.W), lanes(r.C), lanes(r.M), 0)
     for i in range(n_u):
         for lane in range(WIDTH):
             x.T[i, lane] -= x.D[i, lane]
             x.D[i, lane] = r.B[i, lane]
-    solve_embedded(n_u, p.followers, lanes(r.S), lanes(r.M), lanes(x.T), lanes(x.D), lanes(r.B), lanes(r.P), 0)
+    equations = MassEquations(n_u, lanes(r.M), lanes(x.T), lanes(r.B), lanes(r.P))
+    solve_embedded(p.followers, lanes(r.S), equations, lanes(x.D), 0)
 
 
 @kernel

@@ -16,7 +16,8 @@ from musculo.kernels.paths.moment_arm_slopes import (
 )
 from musculo.kernels.paths.path_arms import PosedPaths, moment_arms
 from musculo.kernels.paths.path_points import ENTRY_ROWS, TAG_ROWS, active_points, first_entry
-from musculo.kernels.tree.derivatives.pose_slopes import pose_slopes
+from musculo.kernels.tree.derivatives.pose_slopes import ComplexPose, PoseSlopes, pose_slopes
+from musculo.kernels.tree.node_kinematics import PlacedNodes
 from musculo.kernels.tree.tree_frames import work_rows
 from musculo.kernels.wrapping.geodesic.taut_path_slopes import slope_rows
 from musculo.kernels.wrapping.rules.obstacles import OBSTACLE_TAGS
@@ -80,7 +81,8 @@ def moment_arm_slope_frames(model, poses, found, start, stop):
     for f in range(start, stop):
         Q, K, Y = poses.q[f : f + 1].T, poses.motion[f : f + 1].T, poses.columns[f : f + 1].T
         here = slopes_of_frame(found, f)
-        pose_slopes(tree, table, carriers, Q, K, Y, w.X, w.U, w.W, w.T, w.column_slopes, 0)
+        work, twists = ComplexPose(w.X, w.U, w.W), PoseSlopes(w.T, w.column_slopes)
+        pose_slopes(tree, table, carriers, PlacedNodes(Q, K, Y), work, twists, 0)
         active_points(paths, path_table, Q, K, False, w.C, w.I, w.counts, 0)
         w.S[:] = 0.0
         wrap_slopes(PosedPaths(paths, path_table, Q, K), coordinates, w, here, 0)

@@ -11,7 +11,8 @@ from musculo.kernels.paths.moment_arm_slopes import (
 )
 from musculo.kernels.paths.path_arms import CurrentPaths, PosedPaths, arms_of_path
 from musculo.kernels.paths.path_points import first_entry, list_points
-from musculo.kernels.tree.derivatives.pose_slopes import pose_slopes
+from musculo.kernels.tree.derivatives.pose_slopes import ComplexPose, PoseSlopes, pose_slopes
+from musculo.kernels.tree.node_kinematics import PlacedNodes
 from musculo.kernels.wrapping.geodesic.taut_path import UNFINISHED
 from musculo.kernels.wrapping.polyline.polyline_second_pass import finish_segment
 from musculo.kernels.wrapping.polyline.polyline_segment import polyline_work
@@ -50,7 +51,8 @@ def second_pass_slope_frames(model, poses, found, frames, start, stop):
         f = frames[i]
         Q, K, Y = poses.q[f : f + 1].T, poses.motion[f : f + 1].T, poses.columns[f : f + 1].T
         here, x = slopes_of_frame(found, f), PosedPaths(paths, path_table, Q, K)
-        pose_slopes(tree, table, carriers, Q, K, Y, w.X, w.U, w.W, w.T, w.column_slopes, 0)
+        work, twists = ComplexPose(w.X, w.U, w.W), PoseSlopes(w.T, w.column_slopes)
+        pose_slopes(tree, table, carriers, PlacedNodes(Q, K, Y), work, twists, 0)
         for k in range(found.status.shape[1]):
             if here.status[k, 0] != UNFINISHED:
                 continue

@@ -2,7 +2,7 @@
 
 A kernel is written for one lane. On a GPU that lane is a thread and a scalar is a float64; in tests it may be a
 complex128. On the CPU the same source is compiled with `Pack`, an LLVM vector of eight float64, as its scalar: every
-`a * b - c * d` becomes vector instructions by construction, where the loop vectoriser gives up on the aliasing of a
+`a * b - c * d` becomes vector instructions by construction, where the loop vectorizer gives up on the aliasing of a
 workspace (measured on a 37-dof tree, inverse dynamics: 3.1 us a frame one lane at a time, 2.2 us with loops over
 lanes, see `benchmarks/`).
 

@@ -12,14 +12,14 @@ from musculo.kernels.constraints.coupler_frames import RuledFrames, RuleSpace, f
 from musculo.kernels.constraints.coupler_rows import RuleRows
 from musculo.kernels.constraints.embedded_acceleration import Followers
 from musculo.kernels.constraints.force_columns import solve_force_columns
-from musculo.kernels.forces.acting_forces import ActingForces, acting_forces, acting_room
+from musculo.kernels.forces.acting_forces import ActingForces, ForceState, ForceSums, acting_forces, acting_room
 from musculo.kernels.forces.actuator_laws import actuator_forces, put_wrench
 from musculo.kernels.forces.passive_forces import PassiveRoom
 from musculo.kernels.forces.wrench_forces import pull_back
 from musculo.kernels.scalar.vectors import add, load3, rotate
 from musculo.kernels.tree.crba import COMPOSITE_ROWS, placed_mass_matrix
 from musculo.kernels.tree.node_kinematics import MOTION_ROWS, POSITION, ROTATION, kinematics
-from musculo.kernels.tree.nodes import load_rotation
+from musculo.kernels.tree.nodes import Loads, Motion, load_rotation
 from musculo.kernels.tree.rnea import rnea
 from musculo.kernels.tree.tree_frames import work_rows
 
@@ -112,10 +112,12 @@ def put_actuated_state(t, q, u, loads, p, r):
     for k in range(r.S.shape[0]):
         r.S[k, 0] = r.frame.slopes[0, k]
     r.E[:] = 0.0
-    kinematics(p.tree, p.table, r.space.x, r.U, r.bias, n_u >= 0, r.W, r.motion, 0)
-    acting_forces(p.forces, t, r.space.x, r.U, r.motion, r.controls, r.E, r.one_T, r.values, 0)
+    motion = Motion(r.space.x, r.U, r.bias)
+    kinematics(p.tree, p.table, r.W, motion, n_u >= 0, r.motion, 0)
+    state, sums = ForceState(r.space.x, r.U, r.motion), ForceSums(r.E, r.one_T)
+    acting_forces(p.forces, t, state, r.controls, sums, r.values, 0)
     _carried_wrenches(p.carried, loads, r.motion, r.E)
-    rnea(p.tree, p.table, r.space.x, r.U, r.bias, r.E, n_u >= 0, r.W, r.F, 0)
+    rnea(p.tree, p.table, r.W, motion, Loads(r.E, n_u >= 0), r.F, 0)
     r.M[:] = 0.0
     placed_mass_matrix(p.tree, r.W, r.C, r.M, 0)
     for k in range(n_u):

@@ -43,6 +43,30 @@ class Node(NamedTuple):
     step: float  # h [s]
 
 
+class NodeReach(NamedTuple):
+    """What muscles can be at a node under their least and their largest excitation, (2, muscles) each."""
+
+    activation: FloatArray
+    force: FloatArray  # [N]
+    fiber: FloatArray  # [m]; guesses on entry
+
+
+class RestingMuscles(NamedTuple):
+    """Muscles whose tendons keep their lengths, (muscles,) each."""
+
+    length: FloatArray  # of the paths [m]
+    speed: FloatArray  # of the paths [m/s]
+    force: FloatArray  # that is wanted [N]
+
+
+class RestingActivations(NamedTuple):
+    """What they need, (muscles,) each."""
+
+    activation: FloatArray  # guesses on entry
+    slope: FloatArray  # by force [1/N]
+    fiber: FloatArray  # [m]
+
+
 @kernel
 def _fiber_at(m, c, i, node, a, start, opensim):
     """Fiber length with l - l_h = g v(L, a, l); the left side less the right grows with l."""
@@ -97,12 +121,9 @@ def _activation_under(m, i, node, x):
 
 
 @driver
-def node_reach(m, c, node, low, high, opensim, activation, force, fiber):
-    """What muscles can be at a node under excitations low and high (muscles,).
-
-    Args: activation, force, fiber: (2, muscles) take what they are under the one and the other; fiber has guesses on
-        entry.
-    """
+def node_reach(m, c, node, low, high, opensim, reach):
+    """What muscles can be at a node under excitations low and high (muscles,), into a `NodeReach`."""
+    activation, force, fiber = reach.activation, reach.force, reach.fiber
     for i in range(low.size):
         for k in range(2):
             a = _activation_under(m, i, node, low[i] if k == 0 else high[i])
@@ -111,15 +132,16 @@ def node_reach(m, c, node, low, high, opensim, activation, force, fiber):
 
 
 @driver
-def node_activations(m, c, node, reach, reach_force, force, opensim, a, fiber):
+def node_activations(m, c, node, reach, force, opensim, a, fiber):
     """Activations a (muscles,) with which muscles give forces (muscles,) at a node, and fiber lengths.
 
     Newton's method within the bracket that `node_reach` gives: the force grows with the activation.
 
-    Args: a, fiber: (muscles,) guesses on entry.
+    Args: reach: `NodeReach`. a, fiber: (muscles,) guesses on entry.
     """
+    reach_force = reach.force
     for i in range(a.size):
-        low, high = reach[0, i], reach[1, i]
+        low, high = reach.activation[0, i], reach.activation[1, i]
         scale = m.max_force[i] if m.max_force[i] > 0.0 else 1.0
         if not high > low:
             a[i] = low
@@ -161,25 +183,27 @@ def _resting_force(m, c, i, length, speed, a, opensim):
 
 
 @driver
-def resting_activations(m, c, length, speed, force, opensim, a, slope, fiber):
-    """Activations a (muscles,) that carry forces in equilibrium, the tendons keeping their lengths; and d a/d force.
+def resting_activations(m, c, known, opensim, found):
+    """Activations a that carry forces in equilibrium, and d a/d force: of `RestingMuscles` into `RestingActivations`.
 
     The inverse of `equilibrium`, which grows with the activation; beyond its range from the least activation to one, on
     a straight line.
     """
+    length, speed, force = known.length, known.speed, known.force
+    a, slope, fiber = found.activation, found.slope, found.fiber
     for i in range(a.size):
         scale = m.max_force[i] if m.max_force[i] > 0.0 else 1.0
         low, high = m.least_activation[i], 1.0
         least, fiber[i] = _resting_force(m, c, i, length[i], speed[i], low, opensim)
         most, _ = _resting_force(m, c, i, length[i], speed[i], high, opensim)
-        x, found = low, least
+        x, force_x = low, least
         if force[i] >= most:
-            x, found = high, most
+            x, force_x = high, most
         elif force[i] > least:
             x = min(max(a[i], low), high)
             for _ in range(_MOST):
-                found, fiber[i] = _resting_force(m, c, i, length[i], speed[i], x, opensim)
-                gap = found - force[i]
+                force_x, fiber[i] = _resting_force(m, c, i, length[i], speed[i], x, opensim)
+                gap = force_x - force[i]
                 if gap > 0.0:
                     high = x
                 else:
@@ -188,13 +212,13 @@ def resting_activations(m, c, length, speed, force, opensim, a, slope, fiber):
                     break
                 nudge = -_NUDGE if x > 0.5 else _NUDGE
                 ahead, _ = _resting_force(m, c, i, length[i], speed[i], x + nudge, opensim)
-                rise = (ahead - found) / nudge
+                rise = (ahead - force_x) / nudge
                 new = x - gap / rise if rise > 0.0 else low - 1.0
                 x = new if new > low and new < high else 0.5 * (low + high)
         nudge = -_NUDGE if x > 0.5 else _NUDGE
         ahead, _ = _resting_force(m, c, i, length[i], speed[i], x + nudge, opensim)
-        slope[i] = 1.0 / max((ahead - found) / nudge, _FLAT * scale)
-        a[i] = x + (force[i] - found) * slope[i]
+        slope[i] = 1.0 / max((ahead - force_x) / nudge, _FLAT * scale)
+        a[i] = x + (force[i] - force_x) * slope[i]
 
 
 @driver

@@ -19,7 +19,7 @@ from musculo.arrays import FloatArray
 from musculo.kernels.compiler.parts import driver, inline, kernel, room
 from musculo.kernels.hill.activation_rate import DIRECT, activation_rate
 from musculo.kernels.hill.muscle_force import rigid_forces, state_forces
-from musculo.kernels.hill.muscle_table import FIBER_LENGTH, FIBER_VELOCITY, TENDON_FORCE
+from musculo.kernels.hill.muscle_table import FIBER_LENGTH, FIBER_VELOCITY, TENDON_FORCE, MuscleTable
 
 # RODAS: six stages, order 4 with an embedded result of order 3, L-stable, stiffly accurate. [HairerWanner1996],
 # section IV.7, with the numbers of their code RODAS (set 1), in the
@@ -64,6 +64,24 @@ class Window(NamedTuple):
     tolerance: float  # of activation, and of fiber length over optimal or slack length, in a step
 
 
+class WindowReach(NamedTuple):
+    """What muscles can give at the end of a window, (muscles,) each."""
+
+    low: FloatArray  # bounds of the excitations
+    high: FloatArray
+    low_force: FloatArray  # forces at the end under them [N]
+    high_force: FloatArray
+
+
+class Muscle(NamedTuple):
+    """One muscle."""
+
+    m: MuscleTable
+    c: FloatArray  # curves
+    i: int
+    opensim: bool  # as in `state_forces`
+
+
 class WindowRoom(NamedTuple):
     """Where one muscle is worked on."""
 
@@ -89,34 +107,36 @@ def _path(w, i, s):
 
 
 @inline
-def _rate(m, c, i, w, s, a, fiber, opensim):
+def _rate(muscle, w, s, a, fiber):
     """Fiber velocity [m/s] in a state."""
+    m, c, i = muscle.m, muscle.c, muscle.i
     if m.rigid[i] == 1:
         return 0.0
     length, _ = _path(w, i, s)
-    rows, _ = state_forces(m, c, i, length, a, fiber, opensim)
+    rows, _ = state_forces(m, c, i, length, a, fiber, muscle.opensim)
     return rows[FIBER_VELOCITY]
 
 
 @kernel
-def _step(m, c, i, w, x, s, h, opensim, r):
+def _step(muscle, w, x, s, h, r):
     """r.stage and the error of a step of h [s] from r.end at part s, over what the tolerance allows."""
+    m, i = muscle.m, muscle.i
     a, fiber = r.end[0], r.end[1]
     u = r.stage
     part = h / w.duration
-    of_activation, of_fiber = activation_rate(m, i, x, a), _rate(m, c, i, w, s, a, fiber, opensim)
+    of_activation, of_fiber = activation_rate(m, i, x, a), _rate(muscle, w, s, a, fiber)
     slope, by_activation, by_fiber, by_time = 0.0, 0.0, 0.0, 0.0
     if m.activation_model[i] != DIRECT:
         # towards the excitation: beyond it the other time constant holds
         nudge = _NUDGE if x > a else -_NUDGE
         slope = (activation_rate(m, i, x, a + nudge) - of_activation) / nudge
         if m.rigid[i] != 1:
-            by_activation = (_rate(m, c, i, w, s, a + nudge, fiber, opensim) - of_fiber) / nudge
+            by_activation = (_rate(muscle, w, s, a + nudge, fiber) - of_fiber) / nudge
     if m.rigid[i] != 1:
         nudge = _NUDGE * m.optimal_length[i]
-        by_fiber = (_rate(m, c, i, w, s, a, fiber + nudge, opensim) - of_fiber) / nudge
+        by_fiber = (_rate(muscle, w, s, a, fiber + nudge) - of_fiber) / nudge
         back = -_NUDGE if s + _NUDGE > 1.0 else _NUDGE
-        by_time = (_rate(m, c, i, w, s + back, a, fiber, opensim) - of_fiber) / (back * w.duration)
+        by_time = (_rate(muscle, w, s + back, a, fiber) - of_fiber) / (back * w.duration)
     for k in range(_STAGES):
         at_a, at_fiber, old_a, old_fiber = a, fiber, 0.0, 0.0
         for j in range(k):
@@ -126,7 +146,7 @@ def _step(m, c, i, w, x, s, h, opensim, r):
             old_fiber += _C[k, j] * u[1, j]
         if k > 0:
             of_activation = activation_rate(m, i, x, at_a)
-            of_fiber = _rate(m, c, i, w, s + _AT[k] * part, at_a, at_fiber, opensim)
+            of_fiber = _rate(muscle, w, s + _AT[k] * part, at_a, at_fiber)
         u[0, k] = (of_activation + old_a / h) / (1.0 / (_GAMMA * h) - slope)
         right = of_fiber + old_fiber / h + _BY_TIME[k] * h * by_time + by_activation * u[0, k]
         u[1, k] = right / (1.0 / (_GAMMA * h) - by_fiber)
@@ -137,13 +157,14 @@ def _step(m, c, i, w, x, s, h, opensim, r):
 
 
 @kernel
-def _to_part(m, c, i, w, x, s, end, h, opensim, r):
+def _to_part(muscle, w, x, s, end, h, r):
     """r.end from part s to part `end` of the window; the length of the step to try next [s]."""
+    m, i = muscle.m, muscle.i
     while s < end:
         left = (end - s) * w.duration
         step = min(h, left)
         last = step >= left
-        error = _step(m, c, i, w, x, s, step, opensim, r)
+        error = _step(muscle, w, x, s, step, r)
         fine = error <= 1.0
         if fine or step <= _SHORTEST * w.duration:
             for k in range(2):
@@ -163,29 +184,31 @@ def _to_part(m, c, i, w, x, s, end, h, opensim, r):
 
 
 @inline
-def _start(m, i, w, x, r):
+def _start(muscle, w, x, r):
     """The state at the start; an activation that is no state is the excitation."""
+    m, i = muscle.m, muscle.i
     r.end[0] = x if m.activation_model[i] == DIRECT else w.activation[i]
     r.end[1] = w.fiber[i]
 
 
 @inline
-def _force(m, c, i, w, s, opensim, r):
+def _force(muscle, w, s, r):
     """(force of the tendon [N], fiber length [m]) in the state r.end."""
+    m, c, i = muscle.m, muscle.c, muscle.i
     length, speed = _path(w, i, s)
     if m.rigid[i] == 1:
-        rows, _ = rigid_forces(m, c, i, length, speed, r.end[0], opensim)
+        rows, _ = rigid_forces(m, c, i, length, speed, r.end[0], muscle.opensim)
     else:
-        rows, _ = state_forces(m, c, i, length, r.end[0], r.end[1], opensim)
+        rows, _ = state_forces(m, c, i, length, r.end[0], r.end[1], muscle.opensim)
     return rows[TENDON_FORCE], rows[FIBER_LENGTH]
 
 
 @kernel
-def end_force(m, c, i, w, x, opensim, r):
-    """Force of muscle i at the end of the window under excitation x [N]; r.end is its state there."""
-    _start(m, i, w, x, r)
-    _to_part(m, c, i, w, x, 0.0, 1.0, w.duration, opensim, r)
-    force, _ = _force(m, c, i, w, 1.0, opensim, r)
+def end_force(muscle, w, x, r):
+    """Force of a `Muscle` at the end of the window under excitation x [N]; r.end is its state there."""
+    _start(muscle, w, x, r)
+    _to_part(muscle, w, x, 0.0, 1.0, w.duration, r)
+    force, _ = _force(muscle, w, 1.0, r)
     return force
 
 
@@ -201,17 +224,18 @@ def window_states(m, c, w, x, opensim, force, activation, fiber):
     r = window_room()
     for trial in range(x.shape[0]):
         for i in range(x.shape[1]):
-            _start(m, i, w, x[trial, i], r)
+            muscle = Muscle(m, c, i, opensim)
+            _start(muscle, w, x[trial, i], r)
             s, h = 0.0, w.duration
             for k in range(w.nodes.size):
-                h = _to_part(m, c, i, w, x[trial, i], s, w.nodes[k], h, opensim, r)
+                h = _to_part(muscle, w, x[trial, i], s, w.nodes[k], h, r)
                 s = w.nodes[k]
-                force[trial, k, i], fiber[trial, k, i] = _force(m, c, i, w, s, opensim, r)
+                force[trial, k, i], fiber[trial, k, i] = _force(muscle, w, s, r)
                 activation[trial, k, i] = r.end[0]
 
 
 @driver
-def window_excitations(m, c, w, low, high, low_force, high_force, force, opensim, x):
+def window_excitations(m, c, w, reach, force, opensim, x):
     """The constant excitations x (muscles,) under which muscles end a window with given forces.
 
     The force at the end grows with the excitation. The bracket low .. high shrinks from both sides by Anderson and
@@ -221,13 +245,14 @@ def window_excitations(m, c, w, low, high, low_force, high_force, force, opensim
     Guarantees: the force is met to 1e-7 of the maximum isometric force, or the excitation to 1e-10.
 
     Args:
-        low, high: (muscles,) bounds of the excitations. low_force, high_force: forces at the end under them [N].
-        force: (muscles,) those wanted [N]. x: (muscles,) a guess on entry, tried first where it lies inside.
+        reach: `WindowReach`. force: (muscles,) those wanted [N]. x: (muscles,) a guess on entry, tried first where it
+            lies inside.
     """
     r = window_room()
     for i in range(x.size):
-        a, b = low[i], high[i]
-        fa, fb = low_force[i] - force[i], high_force[i] - force[i]
+        muscle = Muscle(m, c, i, opensim)
+        a, b = reach.low[i], reach.high[i]
+        fa, fb = reach.low_force[i] - force[i], reach.high_force[i] - force[i]
         if not b > a or not fa < 0.0:
             x[i] = a
             continue
@@ -238,7 +263,7 @@ def window_excitations(m, c, w, low, high, low_force, high_force, force, opensim
             x[i] = a - fa * (b - a) / (fb - fa)
         side = 0
         for trial in range(_MOST_TRIALS):
-            fx = end_force(m, c, i, w, x[i], opensim, r) - force[i]
+            fx = end_force(muscle, w, x[i], r) - force[i]
             if abs(fx) <= _FORCE_FOUND * m.max_force[i]:
                 break
             # an end that stays twice loses weight, so that it is not kept for ever

@@ -90,6 +90,7 @@ class TrackedRoom(NamedTuple):
     sum_u: FloatArray
     low: FloatArray  # (actuators,)
     high: FloatArray
+    target: FloatArray  # (tasks,) accelerations that are wanted
 
 
 @room
@@ -100,13 +101,14 @@ def tracked_room(p, law):
     return TrackedRoom(
         actuated_room(p), squares_room(m, n_a), np.zeros((m, n_a)), np.zeros(m), np.zeros(n), np.zeros(n_u),
         np.zeros(n_a), np.zeros(n), np.zeros(n_u), np.zeros(n), np.zeros(n_u), np.zeros(n_a), np.zeros(n_a),
+        np.zeros(law.row.size),
     )  # fmt: skip
 
 
 @kernel
-def _solve(p, law, stress, target, r):
-    """r.x of the placed state, of which accelerations `target` (tasks,) are wanted; whether it was found."""
-    s, n_a = r.state, law.stepped.size
+def _solve(p, law, stress, r):
+    """r.x of the placed state, of which accelerations r.target are wanted; whether it was found."""
+    s, n_a, target = r.state, law.stepped.size, r.target
     acceleration_map(p, s)
     for j in range(law.row.size):
         root = np.sqrt(law.weight[j])
@@ -147,7 +149,7 @@ def _stress(law, error):
 
 
 @kernel
-def _aim(p, law, course, k, window, ahead, out, target, r):
+def _aim(p, law, course, k, window, ahead, out, r):
     """r.x at the node's window: errors at its start, accelerations at its end, at the state that is predicted there.
 
     The state is that of the motion to follow, as far off as it is now.
@@ -156,7 +158,7 @@ def _aim(p, law, course, k, window, ahead, out, target, r):
         i = law.row[j]
         out.error[k, j] = course.q[k, 0, i] - out.q[k, i]
         slow = course.u[k, 0, i] - out.u[k, i]
-        target[j] = law.ka[j] * course.udot[k, ahead, i] + law.kv[j] * slow + law.kp[j] * out.error[k, j]
+        r.target[j] = law.ka[j] * course.udot[k, ahead, i] + law.kv[j] * slow + law.kp[j] * out.error[k, j]
     out.stress[k] = _stress(law, out.error[k])
     for i in range(r.q.size):
         r.q[i] = out.q[k, i] + course.q[k, ahead, i] - course.q[k, 0, i]
@@ -165,25 +167,24 @@ def _aim(p, law, course, k, window, ahead, out, target, r):
     r.state.controls[:] = 0.0
     put_actuated_state(course.time[k] + window, r.q, r.u, course.loads[k, ahead], p, r.state)
     _bounds(law, course, k, r)
-    found = _solve(p, law, out.stress[k], target, r)
+    found = _solve(p, law, out.stress[k], r)
     _give_up_narrow(p, law, r)
     return found
 
 
 @kernel
-def _forces_now(p, law, course, k, point, stress, target, r):
+def _forces_now(p, law, course, k, point, stress, r):
     """r.x of the placed state r.q, r.u at a point of step k: errors and accelerations of that instant."""
     for j in range(law.row.size):
         i = law.row[j]
         off, slow = course.q[k, point, i] - r.state.space.x[i, 0], course.u[k, point, i] - r.state.U[i, 0]
-        target[j] = law.ka[j] * course.udot[k, point, i] + law.kv[j] * slow + law.kp[j] * off
-    return _solve(p, law, stress, target, r)
+        r.target[j] = law.ka[j] * course.udot[k, point, i] + law.kv[j] * slow + law.kp[j] * off
+    return _solve(p, law, stress, r)
 
 
 @kernel
-def _rates(p, law, course, k, point, part, out, target, r):
+def _rates(p, law, course, k, point, part, out, r):
     """r.state.one_D: accelerations of r.q, r.u at a point of step k, `part` of its window on; how it went."""
-
     s, found = r.state, True
     for i in range(law.stepped.size):
         reach = 1.0 if law.stepped[i] == 1 else part
@@ -191,7 +192,7 @@ def _rates(p, law, course, k, point, part, out, target, r):
         s.controls[i, 0] = 0.0 if law.at_once == 1 else x
     put_actuated_state(course.time[k] + part * course.window[k], r.q, r.u, course.loads[k, point], p, s)
     if law.at_once == 1:
-        found = _forces_now(p, law, course, k, point, out.stress[k], target, r)
+        found = _forces_now(p, law, course, k, point, out.stress[k], r)
         # the map is there already
         for row in range(s.D.shape[0]):
             total = s.D[row, 0]
@@ -209,7 +210,7 @@ def _rates(p, law, course, k, point, part, out, target, r):
 
 
 @kernel
-def _step(p, law, course, k, substeps, out, target, r):
+def _step(p, law, course, k, substeps, out, r):
     """From node k to the next by the Runge-Kutta method of order 4, `substeps` equal ones; how it went."""
     how, h = FINISHED, course.step[k] / substeps
     for i in range(r.q.size):
@@ -220,7 +221,7 @@ def _step(p, law, course, k, substeps, out, target, r):
         for stage in range(4):
             half = 0 if stage == 0 else (2 if stage == 3 else 1)
             part = (one + 0.5 * half) * h / course.window[k]
-            came = _rates(p, law, course, k, 2 * one + half, part, out, target, r)
+            came = _rates(p, law, course, k, 2 * one + half, part, out, r)
             if came != FINISHED:
                 how = came
             if one == 0 and stage == 0:
@@ -270,12 +271,12 @@ def _errors(law, course, k, out):
 
 
 @kernel
-def _nodes(p, law, course, out, substeps, target, r):
+def _nodes(p, law, course, out, substeps, r):
     apart()
     nodes, last = course.time.size, course.q.shape[1] - 1
     _follow(p, course.time[0], out.q[0], out.u[0], r)
     if law.at_once == 0:
-        if not _aim(p, law, course, 0, 0.0, 0, out, target, r):
+        if not _aim(p, law, course, 0, 0.0, 0, out, r):
             return UNSETTLED, 0
         for i in range(law.stepped.size):
             out.control[0, i] = r.x[i]
@@ -283,7 +284,7 @@ def _nodes(p, law, course, out, substeps, target, r):
             out.u[0, i] = course.start_u[i]
     for k in range(nodes):
         if law.at_once == 0:
-            if not _aim(p, law, course, k, course.window[k], last, out, target, r):
+            if not _aim(p, law, course, k, course.window[k], last, out, r):
                 return UNSETTLED, k
             for i in range(law.stepped.size):
                 out.control[k + 1, i] = r.x[i]
@@ -292,7 +293,7 @@ def _nodes(p, law, course, out, substeps, target, r):
         else:
             _errors(law, course, k, out)
             _bounds(law, course, k, r)
-        how = _step(p, law, course, k, substeps, out, target, r)
+        how = _step(p, law, course, k, substeps, out, r)
         if how != FINISHED:
             return how, k
         if k + 1 < nodes:
@@ -309,4 +310,4 @@ def tracked_nodes(p, law, course, out, substeps):
     Args: p: `ActuatedTree`. law: `TrackingLaw`. course: `TrackingCourse`. out: `TrackedNodes`, written.
     """
     r = tracked_room(p, law)
-    return _nodes(p, law, course, out, substeps, np.zeros(law.row.size), r)
+    return _nodes(p, law, course, out, substeps, r)

@@ -15,6 +15,7 @@ from musculo.kernels.constraints.coupler_frames import RuledFrames, RuleSpace, f
 from musculo.kernels.constraints.coupler_rows import RuleRows
 from musculo.kernels.constraints.embedded_acceleration import Followers
 from musculo.kernels.functions.function_values import evaluate
+from musculo.kernels.tree.nodes import Loads, Motion
 from musculo.kernels.tree.rnea import rnea
 from musculo.kernels.tree.tree_frames import work_rows
 
@@ -94,7 +95,7 @@ def tracking_torque(t, q, u, tau, p, r):
             a = p.followers.inputs[e]
             total = total + r.frame.slopes[0, e] * (r.A[a, 0] - r.frame.bias[0, a])
         r.A[k, 0] = total
-    rnea(p.tree, p.table, r.space.x, r.U, r.A, r.A, q.size < 0, r.W, r.T, 0)
+    rnea(p.tree, p.table, r.W, Motion(r.space.x, r.U, r.A), Loads(r.A, q.size < 0), r.T, 0)
     for k in range(n_u):
         r.T[k, 0] -= tau[k]
     for i in range(p.followers.dependent.size - 1, -1, -1):

@@ -1,11 +1,14 @@
-"""Articulated bodies: accelerations from generalised forces, O(n), for every mobilizer.
+"""Articulated bodies: accelerations from generalized forces, O(n), for every mobilizer.
 
-The hinge columns of a node are eliminated one after the other, which is the L D L^T factorisation of its hinge matrix
+The hinge columns of a node are eliminated one after the other, which is the L D L^T factorization of its hinge matrix
 H^T I H written out; no small matrix is solved. Speeds whose acceleration is prescribed are not eliminated.
 """
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
+from musculo.arrays import FloatArray
 from musculo.kernels.compiler.parts import inline, kernel, spliced, traced
 from musculo.kernels.scalar.scalars import like
 from musculo.kernels.scalar.vectors import (
@@ -54,6 +57,13 @@ ARTICULATED_ROWS = 33
 # Rows of a slot: U (moment, force), 1/D, tau - H.p, and how far D is from singular.
 SLOT_ROWS = 9
 PIVOT = 8
+
+
+class ArticulatedSpace(NamedTuple):
+    """What `aba` works in."""
+
+    W: FloatArray  # the workspace that all kernels share
+    A: FloatArray  # (ARTICULATED_ROWS n + SLOT_ROWS slots, lanes) articulated bodies
 
 
 @spliced
@@ -145,8 +155,9 @@ def _shift_articulated(A, B, C, R, p):
 
 
 @spliced
-def _outward(tree, table, i, q, u, udot, prescribed, external, loaded, W, A, lane):
+def _outward(tree, table, i, motion, prescribed, loads, space, lane):
     """Velocities, bias accelerations and bias wrenches of node i from its parent's."""
+    W, A, q, u, udot = space.W, space.A, motion.q, motion.u, motion.udot
     place(tree, table, i, q, u, tree.parent.size > 0, W, lane)
     b = i * NODE_ROWS
     at = i * ARTICULATED_ROWS
@@ -187,8 +198,8 @@ def _outward(tree, table, i, q, u, udot, prescribed, external, loaded, W, A, lan
     store3(A, at + BIAS_ALPHA, lane, alpha)
     store3(A, at + BIAS_ACCEL, lane, accel)
     force, moment = inertial_wrench(tree, i, omega, (zero, zero, zero), (zero, zero, zero))
-    if loaded:
-        force, moment = less_external(tree, i, R, p, external, force, moment, W, lane)
+    if loads.acting:
+        force, moment = less_external(tree, i, (R, p), loads, (force, moment), W, lane)
     store3(A, at + BIAS_FORCE, lane, force)
     store3(A, at + BIAS_MOMENT, lane, moment)
     # rigid inertia to begin with: A = J, B = h~, C = m 1
@@ -209,8 +220,9 @@ def _outward(tree, table, i, q, u, udot, prescribed, external, loaded, W, A, lan
 
 
 @spliced
-def _inward(tree, i, tau, prescribed, W, A, lane):
+def _inward(tree, i, tau, prescribed, space, lane):
     """Eliminate node i's free speeds and hand what is left to its parent."""
+    W, A = space.W, space.A
     at = i * ARTICULATED_ROWS
     kind = tree.kind[i]
     IA = _load6(A, at + INERTIA_A, lane)
@@ -283,23 +295,22 @@ def _inward(tree, i, tau, prescribed, W, A, lane):
 
 
 @kernel
-def aba(tree, table, q, u, tau, udot, prescribed, external, loaded, W, A, lane):
+def aba(tree, table, space, motion, tau, prescribed, loads, lane):
     """Forward dynamics of one lane: q, u, tau -> udot of the free speeds; that of prescribed speeds is read.
 
     Elimination of a column h of the hinge:  U = I h,  D = h . U,  I <- I - U U^T / D,  p <- p + U (tau - h . p) / D;
     outward, last column first:  udot = (tau - h . p - U . a) / D,  a <- a + h udot.
 
     Args:
-        tree, table: the model. q, u, tau: (rows, lanes). udot: (speeds, lanes), read and written.
-        prescribed: (speeds,) 1 where udot is given. external, loaded: as in `rnea`.
-        W: workspace. A: articulated workspace (ARTICULATED_ROWS n + SLOT_ROWS slots, lanes).
+        tree, table: the model. space: `ArticulatedSpace`. motion: `Motion`, of which udot is written. tau: (speeds,
+            lanes). prescribed: (speeds,) 1 where udot is given. loads: `Loads`.
     """
-    n = tree.parent.size
-    rest_at_ground(tree, loaded, W, lane)
+    n, W, A, udot = tree.parent.size, space.W, space.A, motion.udot
+    rest_at_ground(tree, loads, W, lane)
     for i in range(1, n):
-        _outward(tree, table, i, q, u, udot, prescribed, external, loaded, W, A, lane)
+        _outward(tree, table, i, motion, prescribed, loads, space, lane)
     for i in range(n - 1, 0, -1):
-        _inward(tree, i, tau, prescribed, W, A, lane)
+        _inward(tree, i, tau, prescribed, space, lane)
     for i in range(1, n):
         b = i * NODE_ROWS
         at = i * ARTICULATED_ROWS

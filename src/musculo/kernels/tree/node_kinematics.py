@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
+from musculo.arrays import FloatArray
 from musculo.kernels.compiler.parts import apart, kernel, spliced
 from musculo.kernels.scalar.scalars import like
 from musculo.kernels.scalar.vectors import add, add_scaled, cross, load3, matmul, rotate, store3, subtract
@@ -26,6 +29,14 @@ ACCELERATION = 21  # of M's origin
 MOTION_ROWS = 24
 
 
+class PlacedNodes(NamedTuple):
+    """A pose, with what `kinematics` and `twists` make of it."""
+
+    q: FloatArray  # (n_q, lanes)
+    nodes: FloatArray  # (MOTION_ROWS n, lanes)
+    columns: FloatArray  # (6 n_u, lanes)
+
+
 @spliced
 def _relative(tree, i, u, udot, W, lane):
     """(w, v, alpha, a) across the joint of node i, in M."""
@@ -46,16 +57,18 @@ def _relative(tree, i, u, udot, W, lane):
 
 
 @kernel
-def kinematics(tree, table, q, u, udot, moving, W, out, lane):
+def kinematics(tree, table, W, motion, moving, out, lane):
     """Poses of all nodes in ground and, if `moving`, their velocities and accelerations.
 
         w = w_P + w_J,   v = v_P + w_P x r + v_J,   alpha = alpha_P + w_P x w_J + alpha_J
         a = a_P + alpha_P x r + w_P x (w_P x r) + 2 w_P x v_J + a_J,   all in ground, r from P's origin to M's.
 
     Args:
-        tree, table: the model. q, u, udot: (rows, lanes). W: workspace. out: (MOTION_ROWS n, lanes), written.
+        tree, table: the model. W: workspace. motion: `Motion`, of which q alone is read unless `moving`.
+        out: (MOTION_ROWS n, lanes), written.
     """
     apart()
+    q, u, udot = motion.q, motion.u, motion.udot
     zero = like(q[0, lane], 0.0)
     one = like(zero, 1.0)
     for k in range(MOTION_ROWS):

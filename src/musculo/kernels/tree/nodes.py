@@ -59,6 +59,21 @@ class Tree(NamedTuple):
     gravity: FloatArray  # (3,)
 
 
+class Motion(NamedTuple):
+    """A motion of all coordinates, the lane last."""
+
+    q: FloatArray  # (n_q, lanes)
+    u: FloatArray  # (n_u, lanes)
+    udot: FloatArray  # (n_u, lanes)
+
+
+class Loads(NamedTuple):
+    """What acts on nodes from outside, in ground: force, then moment about ground's origin."""
+
+    wrench: FloatArray  # (6 n, lanes)
+    acting: bool  # whether there are any; else `wrench` is not read
+
+
 @spliced
 def hinge_row(tree, slot):
     """First of the six rows that hold a general node's column of H (angular, linear), in M."""

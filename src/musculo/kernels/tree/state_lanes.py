@@ -18,7 +18,7 @@ class StateLanes(NamedTuple):
     F: FloatArray  # (n_y, WIDTH) their rates
     Q: FloatArray  # (n, WIDTH) all coordinates
     U: FloatArray  # (n_u, WIDTH) all speeds
-    T: FloatArray  # (n_u, WIDTH) generalised forces
+    T: FloatArray  # (n_u, WIDTH) generalized forces
     D: FloatArray  # (n_u, WIDTH) accelerations
     E: FloatArray  # (loads, WIDTH)
     q: FloatArray  # (n,) all of one state

@@ -9,7 +9,7 @@ import numpy as np
 from musculo.arrays import FloatArray, IntArray
 from musculo.kernels.compiler.parts import driver
 from musculo.kernels.scalar.packed import WIDTH, lanes
-from musculo.kernels.tree.nodes import FORCE, MOMENT, NODE_ROWS, WORLD
+from musculo.kernels.tree.nodes import FORCE, MOMENT, NODE_ROWS, WORLD, Loads, Motion
 from musculo.kernels.tree.rnea import rnea
 from musculo.kernels.tree.tree_frames import _give as give
 from musculo.kernels.tree.tree_frames import _take as take
@@ -37,13 +37,13 @@ class TransmittedFrames(NamedTuple):
 
 
 @driver
-def transmitted_frames(tree, table, motion, external, loaded, joints, found, start, stop):
+def transmitted_frames(tree, table, motion, loads, joints, found, start, stop):
     """Loads of joints on what is outboard of them, of frames start .. stop - 1, in ground.
 
         f = R_WM f_M,   point = p_WM + R_WM r,   t = R_WM t_M - (R_WM r) x f
 
     Args:
-        tree, table, motion, external, loaded: as `rnea_frames`.
+        tree, table, motion, loads: as `rnea_frames`.
         joints: `OutboardFrames`. found: `TransmittedFrames`, written.
     """
     q, u, udot, node, offset = motion.q, motion.u, motion.udot, joints.node, joints.offset
@@ -58,9 +58,10 @@ def transmitted_frames(tree, table, motion, external, loaded, joints, found, sta
         take(q, block, stop, Q)
         take(u, block, stop, U)
         take(udot, block, stop, A)
-        if loaded:
-            take(external, block, stop, E)
-        rnea(tree, table, lanes(Q), lanes(U), lanes(A), lanes(E), always, lanes(W), lanes(T), 0)
+        if loads.acting:
+            take(loads.wrench, block, stop, E)
+        given = Motion(lanes(Q), lanes(U), lanes(A))
+        rnea(tree, table, lanes(W), given, Loads(lanes(E), always), lanes(T), 0)
         give(T, 0, n_u, tau, block, stop)
         for lane in range(min(WIDTH, stop - block)):
             frame = block + lane

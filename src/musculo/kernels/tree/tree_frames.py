@@ -17,10 +17,10 @@ from musculo.arrays import FloatArray
 from musculo.errors import InvalidInput
 from musculo.kernels.compiler.parts import driver, inline
 from musculo.kernels.scalar.packed import WIDTH, lanes
-from musculo.kernels.tree.aba import ARTICULATED_ROWS, PIVOT, SLOT_ROWS, aba, slot_row
+from musculo.kernels.tree.aba import ARTICULATED_ROWS, PIVOT, SLOT_ROWS, ArticulatedSpace, aba, slot_row
 from musculo.kernels.tree.crba import COMPOSITE_ROWS, crba
 from musculo.kernels.tree.node_kinematics import MOTION_ROWS, kinematics, twists
-from musculo.kernels.tree.nodes import FORCE, MOMENT, NODE_ROWS
+from musculo.kernels.tree.nodes import FORCE, MOMENT, NODE_ROWS, Loads, Motion
 from musculo.kernels.tree.rnea import rnea
 
 # Below this many frames a second thread costs more than it saves.
@@ -35,6 +35,20 @@ class MotionFrames(NamedTuple):
     q: FloatArray  # (frames, n_q)
     u: FloatArray  # (frames, n_u)
     udot: FloatArray  # (frames, n_u)
+
+
+class LoadFrames(NamedTuple):
+    """`Loads` of all frames, the frame first."""
+
+    wrench: FloatArray  # (frames, 6 n)
+    acting: bool
+
+
+class TorqueFrames(NamedTuple):
+    """What `rnea_frames` finds, the frame first."""
+
+    tau: FloatArray  # (frames, n_u)
+    wrench: FloatArray  # (frames, 6 n) moment and force through each joint, in its node; or no rows
 
 
 class ForwardFrames(NamedTuple):
@@ -71,10 +85,10 @@ def work_rows(tree):
 
 
 @driver
-def rnea_frames(tree, table, motion, external, loaded, tau, wrench, start, stop):
-    """Inverse dynamics of frames start .. stop - 1 of `MotionFrames`; `wrench` (frames, 6 n) takes joint wrenches
-    unless it is empty."""
+def rnea_frames(tree, table, motion, loads, found, start, stop):
+    """Inverse dynamics of frames start .. stop - 1: `MotionFrames` and `LoadFrames` into `TorqueFrames`."""
     q, u, udot, n = motion.q, motion.u, motion.udot, tree.parent.size
+    external, tau, wrench = loads.wrench, found.tau, found.wrench
     W = np.zeros((work_rows(tree), WIDTH))
     Q, U, A = np.empty((q.shape[1], WIDTH)), np.empty((u.shape[1], WIDTH)), np.empty((u.shape[1], WIDTH))
     E, T = np.empty((external.shape[1], WIDTH)), np.empty((u.shape[1], WIDTH))
@@ -82,9 +96,10 @@ def rnea_frames(tree, table, motion, external, loaded, tau, wrench, start, stop)
         _take(q, block, stop, Q)
         _take(u, block, stop, U)
         _take(udot, block, stop, A)
-        if loaded:
+        if loads.acting:
             _take(external, block, stop, E)
-        rnea(tree, table, lanes(Q), lanes(U), lanes(A), lanes(E), loaded, lanes(W), lanes(T), 0)
+        given = Motion(lanes(Q), lanes(U), lanes(A))
+        rnea(tree, table, lanes(W), given, Loads(lanes(E), loads.acting), lanes(T), 0)
         _give(T, 0, u.shape[1], tau, block, stop)
         if wrench.shape[0] > 0:
             for lane in range(min(WIDTH, stop - block)):
@@ -110,9 +125,10 @@ def crba_frames(tree, table, q, mass, start, stop):
 
 
 @driver
-def aba_frames(tree, table, frames, prescribed, external, loaded, start, stop):
-    """Forward dynamics of frames start .. stop - 1 of `ForwardFrames`."""
+def aba_frames(tree, table, frames, prescribed, loads, start, stop):
+    """Forward dynamics of frames start .. stop - 1 of `ForwardFrames` under `LoadFrames`."""
     q, u, tau, udot, pivot = frames.q, frames.u, frames.tau, frames.udot, frames.pivot
+    external = loads.wrench
     n_u = tree.u_rows.size
     W = np.zeros((work_rows(tree), WIDTH))
     Q, U = np.empty((q.shape[1], WIDTH)), np.empty((n_u, WIDTH))
@@ -123,9 +139,10 @@ def aba_frames(tree, table, frames, prescribed, external, loaded, start, stop):
         _take(u, block, stop, U)
         _take(tau, block, stop, T)
         _take(udot, block, stop, D)
-        if loaded:
+        if loads.acting:
             _take(external, block, stop, E)
-        aba(tree, table, lanes(Q), lanes(U), lanes(T), lanes(D), prescribed, lanes(E), loaded, lanes(W), lanes(A), 0)
+        space, given = ArticulatedSpace(lanes(W), lanes(A)), Motion(lanes(Q), lanes(U), lanes(D))
+        aba(tree, table, space, given, lanes(T), prescribed, Loads(lanes(E), loads.acting), 0)
         _give(D, 0, n_u, udot, block, stop)
         for lane in range(min(WIDTH, stop - block)):
             for slot in range(n_u):
@@ -148,7 +165,7 @@ def kinematics_frames(tree, table, given, moving, motion, columns, start, stop):
         if moving:
             _take(u, block, stop, U)
             _take(udot, block, stop, A)
-        kinematics(tree, table, lanes(Q), lanes(U), lanes(A), moving, lanes(W), lanes(K), 0)
+        kinematics(tree, table, lanes(W), Motion(lanes(Q), lanes(U), lanes(A)), moving, lanes(K), 0)
         _give(K, 0, K.shape[0], motion, block, stop)
         if columns.shape[0] > 0:
             twists(tree, lanes(W), lanes(K), lanes(S), 0)

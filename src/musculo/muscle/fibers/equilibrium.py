@@ -14,6 +14,8 @@ from musculo.dynamics.inverse import on_gpu
 from musculo.errors import InvalidInput
 from musculo.kernels.hill import muscle_table as table
 from musculo.kernels.hill.hill_frames import (
+    FiberFrames,
+    MuscleFrames,
     equilibrium_frames,
     equilibrium_packs,
     opensim_equilibrium_frames,
@@ -25,8 +27,8 @@ from musculo.like import Like, Method, method_of
 from musculo.model.model import Model
 from musculo.muscle.fibers.compile_muscles import CompiledMuscles, compiled_muscles
 from musculo.muscle.fibers.muscle_arrays import muscle_columns
-from musculo.muscle.paths.labelled_paths import frame_labels, with_meanings
-from musculo.results.labelled_arrays import labelled
+from musculo.muscle.paths.labeled_paths import frame_labels, with_meanings
+from musculo.results.labeled_arrays import labeled
 from musculo.results.notebook_figures import series_html
 from musculo.results.provenance import Provenance
 from musculo.results.result_base import Result, also
@@ -120,7 +122,7 @@ class MuscleForces(Result):
         import xarray
 
         labels = {**frame_labels(self.fiber_length, 1, time, "the result"), "muscle": self.muscle_names}
-        parts = {name: labelled(name, getattr(self, name), labels, unit) for name, unit in _FORCE_UNITS.items()}
+        parts = {name: labeled(name, getattr(self, name), labels, unit) for name, unit in _FORCE_UNITS.items()}
         parts["status"] = with_meanings("status", self.status, labels, {int(s): s.name.lower() for s in Status})
         return xarray.Dataset(parts, attrs=Provenance.of(self.made_by, model, **options).attributes())
 
@@ -193,7 +195,7 @@ def muscle_equilibrium(
         run = opensim_equilibrium_frames if opensim else equilibrium_frames
     else:
         run = opensim_equilibrium_packs if opensim else equilibrium_packs
-    over_frames(run, (*c.arrays, L, v, a, rigid, out), len(L), threads)
+    over_frames(run, (*c.arrays, MuscleFrames(L, v, a), rigid, out), len(L), threads)
     return _result(c, out, single)
 
 
@@ -230,7 +232,7 @@ def muscle_force(
         c, length=length, speed=speed, activation=activation, fiber_length=fiber_length
     )
     out = np.empty((table.OUTPUTS, *L.shape))
-    over_frames(state_frames, (*c.arrays, L, v, a, fiber, rigid, opensim, out), len(L), threads)
+    over_frames(state_frames, (*c.arrays, FiberFrames(L, v, a, fiber), rigid, opensim, out), len(L), threads)
     return _result(c, out, single)
 
 

@@ -17,7 +17,13 @@ from musculo.kernels.hill.muscle_table import (
     THELEN_DEPRECATED,
     MuscleTable,
 )
-from musculo.kernels.hill.tension_slopes import RESIDUAL_SLOPES, SLOPES, TensionFrames, tension_slope_frames
+from musculo.kernels.hill.tension_slopes import (
+    RESIDUAL_SLOPES,
+    SLOPES,
+    TensionFrames,
+    TensionSlopes,
+    tension_slope_frames,
+)
 from musculo.kernels.tree.tree_frames import over_frames
 from musculo.model.model import Model
 from musculo.muscle.fibers.compile_muscles import compiled_muscles
@@ -95,7 +101,8 @@ def muscle_force_derivatives(
     (L, v, a), single = muscle_columns(c, length=length, speed=speed, activation=activation)
     force, status, slopes = np.empty_like(L), np.zeros_like(L), np.zeros((SLOPES, *L.shape))
     x = TensionFrames(L, v, a, np.zeros((0, L.shape[1])))
-    arguments = (*c.arrays, x, rigid, _shortest_by_pennation(model, c.muscles), force, status, slopes)
+    found = TensionSlopes(force, status, slopes)
+    arguments = (*c.arrays, x, rigid, _shortest_by_pennation(model, c.muscles), found)
     over_frames(tension_slope_frames, arguments, len(L), threads)
     if single:
         force, status, slopes = force[0], status[0], slopes[:, 0]
@@ -142,7 +149,8 @@ def equilibrium_residual(
         )
     value, slopes = np.empty_like(L), np.zeros((RESIDUAL_SLOPES, *L.shape))
     x = TensionFrames(L, velocity, a, fiber)
-    arguments = (*c.arrays, x, False, _shortest_by_pennation(model, c.muscles), value, np.zeros_like(L), slopes)
+    found = TensionSlopes(value, np.zeros_like(L), slopes)
+    arguments = (*c.arrays, x, False, _shortest_by_pennation(model, c.muscles), found)
     over_frames(tension_slope_frames, arguments, len(L), threads)
     if single:
         value, slopes = value[0], slopes[:, 0]

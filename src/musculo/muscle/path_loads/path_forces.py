@@ -32,8 +32,8 @@ from musculo.model.path_force import (
     PathSpring,
 )
 from musculo.muscle.paths.compile_paths import path_forces
-from musculo.muscle.paths.labelled_paths import frame_labels
-from musculo.results.labelled_arrays import labelled
+from musculo.muscle.paths.labeled_paths import frame_labels
+from musculo.results.labeled_arrays import labeled
 from musculo.results.provenance import Provenance
 from musculo.results.result_base import Result
 
@@ -61,7 +61,7 @@ class PathTensions(Result):
         import xarray
 
         labels = {**frame_labels(self.tension, 1, time, "the result"), "path": self.names}
-        tension = labelled("tension", self.tension, labels, "N")
+        tension = labeled("tension", self.tension, labels, "N")
         return xarray.Dataset({"tension": tension}, attrs=Provenance.of(self.made_by, model).attributes())
 
 

@@ -43,7 +43,7 @@ class CompiledPaths:
     wrap_names: tuple[str, ...]  # wrap object of each wrap
     indirect: tuple[str, ...]  # moving points whose coordinate's derivative is not a speed, in words
     conditional_ends: tuple[tuple[int, int, float, float], ...]  # path, column of q, and the range with its margin
-    notes: tuple[str, ...]  # what geodesics do otherwise than a modeller might expect
+    notes: tuple[str, ...]  # what geodesics do otherwise than a modeler might expect
     sample: FloatArray = field(repr=False)  # (poses, n) over the ranges of the coordinates; none without wraps
     # (paths,) 1 where a path begins in the second pass, 0 where it does not, -1 until that was decided: `begins_later`
     second_pass: NDArray[np.int8] = field(repr=False)

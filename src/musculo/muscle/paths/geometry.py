@@ -24,12 +24,12 @@ from musculo.like import Like, Wrapping, wrapping_of
 from musculo.model.model import Model
 from musculo.muscle.paths.compile_paths import CompiledPaths, compiled_paths
 from musculo.muscle.paths.current_paths import STATUSES, PathPoints, PathStatus
-from musculo.muscle.paths.labelled_paths import frame_labels, units_along, with_meanings
+from musculo.muscle.paths.labeled_paths import frame_labels, units_along, with_meanings
 from musculo.muscle.paths.path_passes import Begun, mark_cut_short, run_paths, unfinished
 from musculo.muscle.paths.refused_paths import refuse_endless, refuse_mixed_rates, warn_of_no_length
 from musculo.muscle.wrapping.penalties import inside_in_words, not_converged_in_words, penalties_in_words
 from musculo.results.angle_columns import sliding_coordinates
-from musculo.results.labelled_arrays import labelled
+from musculo.results.labeled_arrays import labeled
 from musculo.results.notebook_figures import series_html
 from musculo.results.provenance import Provenance
 from musculo.results.result_base import Result
@@ -106,7 +106,7 @@ class PathGeometry(Result):
 
     @property
     def model_notes(self) -> tuple[str, ...]:
-        """What this wrapping does otherwise than a modeller might expect of the model, one sentence each: quadrants of
+        """What this wrapping does otherwise than a modeler might expect of the model, one sentence each: quadrants of
         cylinders that paths do not keep to in every pose. None with like="opensim"."""
         return () if self.wrapping == "opensim" else self._paths.notes
 
@@ -207,18 +207,18 @@ class PathGeometry(Result):
 
         dim = "muscle" if set(self.names) <= set(self.model.muscle_names) else "path"
         labels = {**frame_labels(self.length, 1, time, "the geometry"), dim: self.names}
-        parts = {"length": labelled("length", self.length, labels, "m")}
+        parts = {"length": labeled("length", self.length, labels, "m")}
         if self.speed is not None:
-            parts["speed"] = labelled("speed", self.speed, labels, "m/s")
+            parts["speed"] = labeled("speed", self.speed, labels, "m/s")
         if self.has_penalty:
-            parts["penalty"] = labelled("penalty", self.penalty, labels, "m")
+            parts["penalty"] = labeled("penalty", self.penalty, labels, "m")
         sliding = frozenset().union(*(sliding_coordinates(joint) for joint in self.model.joints))
         units = ["1" if name in sliding else "m" for name in self.speed_names]
-        arms = labelled("moment_arm", self.moment_arm, {**labels, "coordinate": self.speed_names})
+        arms = labeled("moment_arm", self.moment_arm, {**labels, "coordinate": self.speed_names})
         parts["moment_arm"] = units_along(arms, "coordinate", "unit", units)
         if self.has_independent_arms:
             own = self.independent_names
-            arms = labelled("moment_arm_independent", self.moment_arm_independent, {**labels, "independent": own})
+            arms = labeled("moment_arm_independent", self.moment_arm_independent, {**labels, "independent": own})
             units = ["1" if name in sliding else "m" for name in own]
             parts["moment_arm_independent"] = units_along(arms, "independent", "independent_unit", units)
         parts["status"] = with_meanings("status", self.status, labels, dict(enumerate(STATUSES)))

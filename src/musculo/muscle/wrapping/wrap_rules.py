@@ -205,15 +205,15 @@ def _beside(
     along = x[:, 1] - x[:, 0]
     chord = x[:, :1] + t * along[:, None]
     far = _depth(paths, surface, chord)
-    centre = np.zeros((len(x), 3))
+    center = np.zeros((len(x), 3))
     i = np.argmin(far, axis=1)
     if paths.surface_kind[surface] == CYLINDER:
         half = 0.5 * paths.surface_size[surface, 1]
         far = far + np.maximum(np.abs(chord[..., 2]) - half, 0.0) / paths.surface_size[surface, 0]
         i = np.argmin(far, axis=1)
-        centre[:, 2] = np.clip(chord[np.arange(len(x)), i, 2], -half, half)
+        center[:, 2] = np.clip(chord[np.arange(len(x)), i, 2], -half, half)
     whole = np.maximum((along**2).sum(axis=1), 1e-30)
-    return far[np.arange(len(x)), i], ((centre - x[:, 0]) * along).sum(axis=1) / whole
+    return far[np.arange(len(x)), i], ((center - x[:, 0]) * along).sum(axis=1) / whole
 
 
 def _side(

@@ -80,7 +80,7 @@ def squeeze(
         forces=squeezer_drive(model),
         method="adams",
         formulation=formulation,
-        stabilisation="project" if formulation == "constrained" else None,
+        stabilization="project" if formulation == "constrained" else None,
         loops=loops,
         rtol=TIGHT,
         atol=0.1 * TIGHT,

@@ -54,22 +54,22 @@ _AT_LEAST, _LONG = 0.01, 0.2
 # States at once, so that what is done once a call does not count.
 _BATCH = 4096
 
-Kind = Literal["fourier", "bead", "embedded", "constrained", "stabilised"]
-# One-step methods project the DAE; stabilised, they keep it near by Baumgarte's rate, as multistep methods do.
-_DAES: tuple[Kind, ...] = ("constrained", "stabilised")
+Kind = Literal["fourier", "bead", "embedded", "constrained", "stabilized"]
+# One-step methods project the DAE; stabilized, they keep it near by Baumgarte's rate, as multistep methods do.
+_DAES: tuple[Kind, ...] = ("constrained", "stabilized")
 _KINDS: dict[Kind, str] = {
     "fourier": "ODE with Fourier joint variables",
     "bead": "one-coordinate bead with splined inertia and force",
     "embedded": "exact ODE",
     "constrained": "DAE",
-    "stabilised": "stabilized DAE",
+    "stabilized": "stabilized DAE",
 }
-_BUILT: tuple[Kind, ...] = ("fourier", "bead", "embedded", "stabilised")
+_BUILT: tuple[Kind, ...] = ("fourier", "bead", "embedded", "stabilized")
 _BUILDS: dict[Kind, str] = {
     "fourier": "630 positions solved, their series, and how far these err",
     "bead": "the same, splines of inertia and force, and code for the force",
     "embedded": "which coordinates depend on which",
-    "stabilised": "the tree and its constraints",
+    "stabilized": "the tree and its constraints",
 }
 _INTEGRATORS = {"adams": "Adams", "rkf45": "Runge-Kutta-Fehlberg", "tr-bdf2": "TR-BDF2", "ida": "IDA"}
 
@@ -102,10 +102,10 @@ WAYS = (
     Way("embedded", "tr-bdf2", (1e-5, 1e-6), LOOSE_ERROR),
     Way("constrained", "adams", (1e-8, 1e-9, 1e-7)),
     Way("constrained", "rkf45", (1e-7, 1e-8, 1e-6)),
-    Way("stabilised", "rkf45", (3e-6, 1e-7, 1e-8)),
+    Way("stabilized", "rkf45", (3e-6, 1e-7, 1e-8)),
     Way("constrained", "ida", (1e-9, 1e-10, 1e-8)),
     Way("constrained", "tr-bdf2", (1e-3, 1e-4), LOOSE_ERROR),
-    Way("stabilised", "tr-bdf2", (1e-5, 1e-6, 1e-7), LOOSE_ERROR),
+    Way("stabilized", "tr-bdf2", (1e-5, 1e-6, 1e-7), LOOSE_ERROR),
 )
 
 
@@ -141,7 +141,7 @@ def runner(model: Model, kind: Kind) -> Callable[[Method, float], Simulation]:
             forces=drive,
             method=method,
             formulation="constrained" if kind in _DAES else "embedded",
-            stabilisation=BAUMGARTE if kind == "stabilised" else None,
+            stabilization=BAUMGARTE if kind == "stabilized" else None,
             loops=JOINT_VARIABLES if kind == "fourier" else loops,
             rtol=tolerance,
             atol=0.1 * tolerance,
@@ -314,17 +314,17 @@ def speed_rows(model: Model, settings: Settings) -> tuple[list[Row | Quantity], 
     def calls(kind: Kind, method: Method) -> float:
         return found[kind, method].evaluations
 
-    what, value, note = named("stabilised", "fourier", "tr-bdf2")
+    what, value, note = named("stabilized", "fourier", "tr-bdf2")
     told: list[Row | Quantity] = [
         Row(what, PAPER_SPEEDUP, value, "x", note, "at least", timed=True, cite="section 4-4 B"),
         own("constrained", "fourier", "tr-bdf2", NO_SLOWER),
-        own("stabilised", "fourier", "rkf45", NO_SLOWER),
+        own("stabilized", "fourier", "rkf45", NO_SLOWER),
         own("constrained", "fourier", "rkf45", NO_SLOWER),
         own("constrained", "fourier", "adams", NO_SLOWER),
         Row(
-            f"the first run, with all that it needs: {_KINDS['stabilised']} over {_KINDS['fourier']}",
+            f"the first run, with all that it needs: {_KINDS['stabilized']} over {_KINDS['fourier']}",
             None,
-            made["stabilised"].first / made["fourier"].first,
+            made["stabilized"].first / made["fourier"].first,
             "x",
             f"Runge-Kutta-Fehlberg at tolerance {_TOLERANCE:g}; a fit is worth it for many runs",
             "at least",
@@ -357,7 +357,7 @@ def speed_rows(model: Model, settings: Settings) -> tuple[list[Row | Quantity], 
         "waves and cost little beside the mechanics of seven bodies. One-step methods run compiled, many steps in one "
         "call, on all sides; Adams' method and IDA ask for one state at a time, and what Python does around each of "
         "their steps weighs on all alike.",
-        f"A run of the stabilized DAE takes {1e3 * made['stabilised'].later:.0f} ms at tolerance {_TOLERANCE:g}. "
+        f"A run of the stabilized DAE takes {1e3 * made['stabilized'].later:.0f} ms at tolerance {_TOLERANCE:g}. "
         f"Series are made in {1e3 * made['fourier'].build:.0f} ms, which {_runs_until(made, 'fourier')}; the bead is "
         f"made in {1e3 * made['bead'].build:.0f} ms, which {_runs_until(made, 'bead')}.",
     )
@@ -365,7 +365,7 @@ def speed_rows(model: Model, settings: Settings) -> tuple[list[Row | Quantity], 
 
 def _runs_until(made: Mapping[Kind, Building], kind: Kind) -> str:
     """How many runs save, beside a stabilized DAE, the time of what was built, in words."""
-    dae, ode = made["stabilised"], made[kind]
+    dae, ode = made["stabilized"], made[kind]
     saved = dae.later - ode.later
     if saved <= 0.0:
         return "no number of runs saves"

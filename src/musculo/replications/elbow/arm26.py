@@ -89,7 +89,7 @@ def arm26_study(
         _fiber_lengths(model, m, peer),
         _contradictions(model, m),
         _moments(model, m, peer),
-        *_optimisation(model, m, _like_opensim(model, flexion), peer, optimum),
+        *_optimization(model, m, _like_opensim(model, flexion), peer, optimum),
         *_with_passive(model, m, peer, cmc),
     )
     return Study(
@@ -262,7 +262,7 @@ def _like_opensim(model: Model, flexion: Table) -> Motion:
     return motion_of(model, flexion, like="opensim", tool="analyze")
 
 
-def _optimisation(model: Model, m: Motion, theirs: Motion, peer: Peer, whose: str) -> tuple[Part, ...]:
+def _optimization(model: Model, m: Motion, theirs: Motion, peer: Peer, whose: str) -> tuple[Part, ...]:
     """Activations and forces without passive forces, and what the joints carry then."""
     plain = static_optimization(model, m.q, m.u, m.udot, force_length_velocity=False)
     full = static_optimization(model, m.q, m.u, m.udot, passive=False)

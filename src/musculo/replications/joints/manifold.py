@@ -133,8 +133,8 @@ def off_surface(p: FloatArray) -> float:
 def normal(p: FloatArray) -> FloatArray:
     """The unit normals of the tube at points (frames, 3)."""
     out = np.hypot(p[:, 0], p[:, 1])[:, None]
-    centre = np.hstack([p[:, :2] * BEND / out, np.zeros((len(p), 1))])
-    return (p - centre) / np.linalg.norm(p - centre, axis=1, keepdims=True)
+    center = np.hstack([p[:, :2] * BEND / out, np.zeros((len(p), 1))])
+    return (p - center) / np.linalg.norm(p - center, axis=1, keepdims=True)
 
 
 def lift(model: Model, q: FloatArray, u: FloatArray) -> State:

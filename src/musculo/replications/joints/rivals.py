@@ -48,11 +48,11 @@ class Rivals(NamedTuple):
         return {name: (Q[0], U[0]) for name, (Q, U) in self.states(q[None], u[None]).items()}
 
 
-def acceleration(model: Model, q: FloatArray, u: FloatArray, stabilisation: float = 0.0) -> FloatArray:
+def acceleration(model: Model, q: FloatArray, u: FloatArray, stabilization: float = 0.0) -> FloatArray:
     """udot (frames, n_u) under gravity: on one processor, by multipliers where something is enforced."""
     still = np.zeros_like(u)
     if constraint_equations(model).count:
-        return constrained_acceleration(model, q, u, still, stabilisation=stabilisation, threads=1).udot
+        return constrained_acceleration(model, q, u, still, stabilization=stabilization, threads=1).udot
     return forward_dynamics(model, q, u, still, threads=1)
 
 

@@ -43,7 +43,7 @@ class Form(NamedTuple):
 
     name: str
     formulation: Formulation
-    stabilisation: float | None
+    stabilization: float | None
 
 
 ODE = Form("ODE", "embedded", None)
@@ -91,7 +91,7 @@ def followed(
     q0, u0 = control.start()
     return simulate(
         model, q0, u0, (0.0, end), forces=control, model_forces=False, method="rkf45", formulation=form.formulation,
-        stabilisation=form.stabilisation, rtol=tolerance, atol=tolerance, max_step=max_step, dense=False,
+        stabilization=form.stabilization, rtol=tolerance, atol=tolerance, max_step=max_step, dense=False,
     )  # fmt: skip
 
 

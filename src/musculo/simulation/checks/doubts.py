@@ -73,7 +73,7 @@ def _drift(system: ConstrainedSystem, course: Course, control: Control) -> Doubt
     return Doubt(
         max(k - 1, 0),
         f"the state has left the constraint {name!r} by {g[k].max():.3g} (radians, or parts of the mechanism's size; "
-        f"{limit:.3g} is the limit) at t = {course.t[k]:.9g} s; use stabilisation='project', smaller rtol and atol, or "
+        f"{limit:.3g} is the limit) at t = {course.t[k]:.9g} s; use stabilization='project', smaller rtol and atol, or "
         "formulation='embedded'",
     )
 

@@ -24,15 +24,15 @@ class AbsoluteSystem(System):
     Args:
         model: the model.
         acting: what acts on it.
-        stabilisation: Baumgarte's rate [1/s].
+        stabilization: Baumgarte's rate [1/s].
         projects: whether states that it gives are brought onto the constraints.
     """
 
-    def __init__(self, model: Model, acting: Acting, stabilisation: float, projects: bool) -> None:
+    def __init__(self, model: Model, acting: Acting, stabilization: float, projects: bool) -> None:
         super().__init__(model, acting)
-        self.stabilisation, self.projects = stabilisation, projects
-        rate = [f"{stabilisation:g} /s"] if stabilisation or not projects else []
-        self.stabilised = ", ".join((["project"] if projects else []) + rate)
+        self.stabilization, self.projects = stabilization, projects
+        rate = [f"{stabilization:g} /s"] if stabilization or not projects else []
+        self.stabilized = ", ".join((["project"] if projects else []) + rate)
         self.motion = FreeMotion(model)
         self.n_z = self.motion.n_x
 
@@ -52,7 +52,7 @@ class AbsoluteSystem(System):
         x, v = self.motion.split(y[None])
         q, u = self._model_state(t, y)
         tau = self.acting(t, q, u)
-        accelerations, _ = self.motion.accelerations(np.array([t]), y[None], tau[None], self.stabilisation)
+        accelerations, _ = self.motion.accelerations(np.array([t]), y[None], tau[None], self.stabilization)
         return np.concatenate([self.motion.positions_rate(x[0], v[0]), accelerations[0]])
 
     def settled(self, t: float, y: FloatArray) -> tuple[FloatArray, FloatArray]:

@@ -31,14 +31,14 @@ class ConstrainedRates:
 
     Args:
         model: the model.
-        stabilisation: Baumgarte's rate [1/s].
+        stabilization: Baumgarte's rate [1/s].
     """
 
-    def __init__(self, model: Model, stabilisation: float = 0.0) -> None:
-        self.model, self.stabilisation = model, stabilisation
+    def __init__(self, model: Model, stabilization: float = 0.0) -> None:
+        self.model, self.stabilization = model, stabilization
         system = constraint_equations(model)
         # None where the kernel does not serve
-        self.state = ConstrainedState(model, stabilisation) if ConstrainedState.serves(model) else None
+        self.state = ConstrainedState(model, stabilization) if ConstrainedState.serves(model) else None
         self.multipliers = np.zeros((1, system.count))  # of the last state
         looped = self.state is not None and all(isinstance(e, BodyEquation) for e in system.equations)
         # (m, n_u) G of the last state; None where not all of it belongs to constraints between bodies
@@ -53,13 +53,13 @@ class ConstrainedRates:
                 return found[len(q) :]
         if isinstance(tau, Acting):
             tau = tau(time, q, u)
-        motion = constrained_acceleration(self.model, q, u, tau, time=time, stabilisation=self.stabilisation)
+        motion = constrained_acceleration(self.model, q, u, tau, time=time, stabilization=self.stabilization)
         self.multipliers[0] = motion.multipliers
         return motion.udot
 
 
 def _forces(tau: FloatArray | Acting, time: float, q: FloatArray, u: FloatArray) -> tuple[FloatArray, int]:
-    """Generalised forces that are known, and the address of a C function that adds the others; 0 for none."""
+    """Generalized forces that are known, and the address of a C function that adds the others; 0 for none."""
     if not isinstance(tau, Acting):
         return np.ascontiguousarray(tau, dtype=float), 0
     return (tau.constant, tau.address) if tau.address else (tau(time, q, u), 0)

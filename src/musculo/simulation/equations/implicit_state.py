@@ -13,9 +13,9 @@ from musculo.compile.compiled import compiled
 from musculo.compile.frame_arrays import FloatArray
 from musculo.embedding.loops.equations.body_equations import BodyEquation
 from musculo.embedding.loops.equations.loop_equations import EquationSet
-from musculo.kernels.constraints.body_loop_equations import body_rows_frames
+from musculo.kernels.constraints.body_loop_equations import BodyRowFrames, body_rows_frames
 from musculo.kernels.tree.node_kinematics import MOTION_ROWS
-from musculo.kernels.tree.tree_frames import MotionFrames, kinematics_frames, rnea_frames
+from musculo.kernels.tree.tree_frames import LoadFrames, MotionFrames, TorqueFrames, kinematics_frames, rnea_frames
 from musculo.model.model import Model
 
 _NO_WRENCH = np.zeros((0, 6))
@@ -47,9 +47,9 @@ class ImplicitState:
         tree, still = (c.tree, c.table), np.zeros((1, c.n_u))
         moving = MotionFrames(self._q, self._u, self._udot)
         self._calls = (
-            rnea_frames.bound(*tree, moving, _NO_WRENCH, False, tau, _NO_WRENCH, 0, 1),
+            rnea_frames.bound(*tree, moving, LoadFrames(_NO_WRENCH, False), TorqueFrames(tau, _NO_WRENCH), 0, 1),
             kinematics_frames.bound(*tree, MotionFrames(self._q, self._u, still), True, motion, columns, 0, 1),
-            body_rows_frames.bound(system.table, motion, columns, True, residual, jacobian, bias, 0, 1),
+            body_rows_frames.bound(system.table, motion, columns, True, BodyRowFrames(residual, jacobian, bias), 0, 1),
         )
         self._found = ImplicitEquations(tau[0], residual[0], jacobian.reshape(m, c.n_u), bias[0])
 

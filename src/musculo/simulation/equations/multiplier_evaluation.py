@@ -34,16 +34,16 @@ class ConstrainedState:
 
     Args:
         model: the model; `serves` says whether it can be one.
-        stabilisation: Baumgarte's rate [1/s].
+        stabilization: Baumgarte's rate [1/s].
     """
 
-    def __init__(self, model: Model, stabilisation: float) -> None:
+    def __init__(self, model: Model, stabilization: float) -> None:
         n, n_u, m = len(model.coordinate_names), len(model.speed_names), constraint_equations(model).count
         tables = model.derived("constrained tree", lambda: _constrained_tree(model))
         sizes = Sizes(n + n_u, n, n_u, m)
         self.multipliers, self._x = np.zeros(m), np.zeros(n + n_u)  # of the last state
         more = (self._x, self.multipliers)
-        tables = tables._replace(system=tables.system._replace(decay=float(stabilisation)))
+        tables = tables._replace(system=tables.system._replace(decay=float(stabilization)))
         self._driver = Driver(constrained_state, constrained_room, tables, sizes, more)
         self._request = request_of(sizes)
         self.jacobian = self._request.out.G[0].reshape(m, n_u)  # G of the last state
@@ -87,7 +87,7 @@ class ConstrainedState:
 
 
 def _constrained_tree(model: Model) -> ConstrainedTree:
-    """The model as the kernel takes it, without stabilisation."""
+    """The model as the kernel takes it, without stabilization."""
     c, system = compiled(model), constraint_equations(model)
     found = [(e, rows.start) for e, rows in zip(system.equations, system.rows, strict=True)]
     ruled = [(e.rule, e.columns, row) for e, row in found if isinstance(e, RuleEquation)]

@@ -96,7 +96,7 @@ class System(ABC):
 
     guess: FloatArray  # (n,) the pose of the last state that counts
     independent: str = ""  # coordinates, in words for the provenance of results
-    stabilised: str = ""  # how
+    stabilized: str = ""  # how
 
 
 class EmbeddedSystem(System):
@@ -229,16 +229,16 @@ class ConstrainedSystem(System):
     Args:
         model: the model.
         acting: what acts on it.
-        stabilisation: Baumgarte's rate [1/s].
+        stabilization: Baumgarte's rate [1/s].
         projects: whether states that it gives are brought onto the constraints.
     """
 
-    def __init__(self, model: Model, acting: Acting, stabilisation: float, projects: bool = False) -> None:
+    def __init__(self, model: Model, acting: Acting, stabilization: float, projects: bool = False) -> None:
         super().__init__(model, acting)
-        self.stabilisation, self.projects = stabilisation, projects
-        rate = [f"{stabilisation:g} /s"] if stabilisation or not projects else []
-        self.stabilised = ", ".join((["project"] if projects else []) + rate)
-        self._rates = ConstrainedRates(model, stabilisation)
+        self.stabilization, self.projects = stabilization, projects
+        rate = [f"{stabilization:g} /s"] if stabilization or not projects else []
+        self.stabilized = ", ".join((["project"] if projects else []) + rate)
+        self._rates = ConstrainedRates(model, stabilization)
         self._state = self._rates.state
         self.n_z = len(model.coordinate_names)
         self.equations = constraint_equations(model)
@@ -331,7 +331,7 @@ class ConstrainedSystem(System):
         return x, self.rates(t, x)
 
     def accelerations(self, t: FloatArray, q: FloatArray, u: FloatArray, tau: FloatArray) -> FloatArray:
-        return constrained_acceleration(self.model, q, u, tau, time=t, stabilisation=self.stabilisation).udot
+        return constrained_acceleration(self.model, q, u, tau, time=t, stabilization=self.stabilization).udot
 
 
 class MultiplierSystem(ConstrainedSystem):
@@ -350,8 +350,8 @@ class MultiplierSystem(ConstrainedSystem):
     _rank: int  # equations that do not repeat others
     _last_matrix: FloatArray | None = None
 
-    def __init__(self, model: Model, acting: Acting, stabilisation: float, projects: bool = False) -> None:
-        super().__init__(model, acting, stabilisation, projects)
+    def __init__(self, model: Model, acting: Acting, stabilization: float, projects: bool = False) -> None:
+        super().__init__(model, acting, stabilization, projects)
         # None where functions for many states have to serve
         self._implicit = ImplicitState(model, self.equations) if ImplicitState.serves(self.equations) else None
 
@@ -366,7 +366,7 @@ class MultiplierSystem(ConstrainedSystem):
         n, n_u = self.n_z, len(self.model.speed_names)
         q, u = self._unit(y[:n].copy()), y[n : n + n_u]
         found = constrained_acceleration(
-            self.model, q, u, self.acting(t, q, u), time=t, stabilisation=self.stabilisation, threads=1
+            self.model, q, u, self.acting(t, q, u), time=t, stabilization=self.stabilization, threads=1
         )
         return np.concatenate([self._qdot(q, u), found.udot, found.multipliers])
 
@@ -385,7 +385,7 @@ class MultiplierSystem(ConstrainedSystem):
             tau, g, G, bias = x
             rate = np.zeros(len(g))
         self._last_matrix = G
-        a = self.stabilisation
+        a = self.stabilization
         gdot = G @ u + rate
         force = tau + G.T @ lam - self.acting(t, q, u)
         closing = G @ udot + bias + 2.0 * a * gdot + a * a * g

@@ -14,7 +14,12 @@ from musculo.embedding.loops.equations.body_equations import BodyEquation, TreeP
 from musculo.embedding.loops.equations.coordinate_equations import CoordinateEquation, UserEquation
 from musculo.embedding.loops.equations.tangent import by_coordinates, by_speeds, rates, speeds
 from musculo.embedding.loops.loop_table import body_equations_table
-from musculo.kernels.constraints.body_loop_equations import ComplexRows, body_rows_frames, complex_rows_frames
+from musculo.kernels.constraints.body_loop_equations import (
+    BodyRowFrames,
+    ComplexRows,
+    body_rows_frames,
+    complex_rows_frames,
+)
 from musculo.kernels.tree.node_kinematics import MOTION_ROWS
 from musculo.kernels.tree.tree_frames import MotionFrames, kinematics_frames, over_frames
 from musculo.model.model import Model
@@ -123,8 +128,8 @@ class EquationSet:
             columns = np.empty((frames, 6 * c.n_u))
             given = MotionFrames(np.ascontiguousarray(Q), speeds, np.zeros_like(speeds))
             over_frames(kinematics_frames, (c.tree, c.table, given, moving, motion, columns), frames, threads)
-            results = (result.residual, result.jacobian.reshape(frames, -1), result.bias)
-            over_frames(body_rows_frames, (self.table, motion, columns, moving, *results), frames, threads)
+            found = BodyRowFrames(result.residual, result.jacobian.reshape(frames, -1), result.bias)
+            over_frames(body_rows_frames, (self.table, motion, columns, moving, found), frames, threads)
         return len(self._bodies) == len(self.equations)
 
     def _fill_coordinates(

@@ -1,4 +1,4 @@
-"""Pre-modelling: the loop is solved over the range of its inputs beforehand, and a smooth model fitted."""
+"""Pre-modeling: the loop is solved over the range of its inputs beforehand, and a smooth model fitted."""
 
 from __future__ import annotations
 

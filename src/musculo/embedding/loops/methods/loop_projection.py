@@ -28,7 +28,7 @@ class ProjectedVariables(JointVariables):
     Source:     Ehsani2023 eq. 100-120.
     Departs:    its projections gamma, sigma are the orthogonal elimination of one column after the other; here
                 Householder's reflections do the same stably, and accept repeated equations. The right side of eq. 120
-                comes from velocities of the tree; mixed derivatives by polarisation.
+                comes from velocities of the tree; mixed derivatives by polarization.
     Guarantees: no finite difference; exact to rounding times the condition of A_d.
     """
 

@@ -22,7 +22,7 @@ from numba.core import cgutils
 from numba.core.registry import cpu_target
 
 from musculo.kernels.compiler.driver_code import Layout
-from musculo.kernels.compiler.machine_code.lowering import linked, lowering_only, optimise
+from musculo.kernels.compiler.machine_code.lowering import linked, lowering_only, optimize
 from musculo.kernels.compiler.machine_code.references import Reference, unpacked
 from musculo.kernels.compiler.machine_code.runtime import runtime_module
 from musculo.kernels.compiler.options import LEVELS, machine
@@ -149,7 +149,7 @@ def object_of(driver: Lowered, level: str) -> bytes:
     """Machine code, as an object file."""
     processor = machine_for(level)
     module = driver.module.clone()
-    optimise(module, processor)
+    optimize(module, processor)
     module.verify()
     return bytes(processor.emit_object(module))
 

@@ -1,6 +1,6 @@
-"""Each kernel is lowered once; what a driver reaches is linked, optimised and written once.
+"""Each kernel is lowered once; what a driver reaches is linked, optimized and written once.
 
-Numba would compile a kernel whenever it meets one: optimise it together with all that it calls, write machine code, and
+Numba would compile a kernel whenever it meets one: optimize it together with all that it calls, write machine code, and
 do the same again for its caller with the same code inside, level upon level (measured for the demo: 157 s for 380
 functions, 66 with each once). While `lowering_only` lasts, functions are only brought into LLVM's form and remembered
 with the libraries that they call; `linked` collects those of one driver.
@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from numba import types
-from numba.core import codegen, cpu, dispatcher, typed_passes
+from numba.core import codegen, cpu, dispatcher, inline_closurecall, ir, ir_utils, typed_passes
 from numba.core.compiler_lock import global_compiler_lock
 from numba.core.llvm_bindings import create_pass_builder
 from numba.extending import intrinsic
@@ -45,6 +45,7 @@ _run_pass = typed_passes.BaseNativeLowering.run_pass
 _finalize = codegen.CPUCodeLibrary.finalize
 _get_executable = cpu.CPUContext.get_executable
 _add_overload = dispatcher.Dispatcher.add_overload
+_eliminate = ir_utils.dead_code_elimination
 
 
 def _lower(self: Any, state: Any) -> Any:
@@ -71,6 +72,24 @@ def _executable(self: Any, library: Any, fndesc: Any, env: Any) -> Any:
     return _NotCalled()
 
 
+def _without_lost_writes(func_ir: Any, typemap: Any = None, alias_map: Any = None, arg_aliases: Any = None) -> None:
+    """Numba's elimination of dead code, but what is written to is never dead.
+
+    Numba drops `A[k] = x` where A is an array of the caller that came out of a named tuple in a way that it does not
+    follow, such as `W, A, q, u = space.W, space.A, ...` in a part that is spliced in: nothing reads this A afterwards.
+    """
+    if not _active:
+        _eliminate(func_ir, typemap, alias_map, arg_aliases)
+        return
+    if alias_map is None or arg_aliases is None:
+        alias_map, arg_aliases = ir_utils.find_potential_aliases(func_ir.blocks, func_ir.arg_names, typemap, func_ir)
+    written = set()
+    for block in func_ir.blocks.values():
+        written |= {one.target.name for one in block.body if isinstance(one, ir.SetItem | ir.StaticSetItem)}
+        written |= {one.lhs.name for one in block.find_exprs(op="inplace_binop")}
+    _eliminate(func_ir, typemap, alias_map, arg_aliases | written)
+
+
 def _overloaded(self: Any, cres: Any) -> None:
     if _active:
         self.overloads[tuple(cres.signature.args)] = cres
@@ -79,6 +98,7 @@ def _overloaded(self: Any, cres: Any) -> None:
 
 
 typed_passes.BaseNativeLowering.run_pass = _lower  # type: ignore[method-assign]
+typed_passes.dead_code_elimination = inline_closurecall.dead_code_elimination = _without_lost_writes
 codegen.CPUCodeLibrary.finalize = _finish  # type: ignore[method-assign]
 cpu.CPUContext.get_executable = _executable  # type: ignore[method-assign]
 dispatcher.Dispatcher.add_overload = _overloaded  # type: ignore[method-assign]
@@ -113,7 +133,7 @@ def linked(library: Any) -> Any:
     return module
 
 
-def optimise(module: Any, machine: Any) -> None:
+def optimize(module: Any, machine: Any) -> None:
     """As Numba does: a cheap pass that inlines, so that reference counts of one array meet, then all of O3."""
     for cheap in (True, False):
         builder = create_pass_builder(machine, opt=0 if cheap else 3, loop_vectorize=not cheap, slp_vectorize=False)

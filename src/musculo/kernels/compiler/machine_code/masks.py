@@ -202,7 +202,7 @@ def row_of(typingctx, table, place):
 
 
 def _turned(builder, rows):
-    """The transpose of eight vectors of eight: neighbours at distance 4, 2 and 1 swap halves."""
+    """The transpose of eight vectors of eight: neighbors at distance 4, 2 and 1 swap halves."""
     for distance in (4, 2, 1):
         turned = list(rows)
         for k in range(WIDTH):

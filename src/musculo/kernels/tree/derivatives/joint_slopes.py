@@ -99,15 +99,16 @@ def _speeds_of_functions(tree, i, first, u, own, lane):
 
 
 @kernel
-def joint_slopes(tree, table, q, u, udot, x, own, lane):
+def joint_slopes(tree, table, motion, x, own, lane):
     """Slopes of every general node's joint by its own coordinates and speeds, by the complex step through `place`.
 
         w~ = R^T dR/dq_k,   v = R^T dp/dq_k,   d(w_J, v_J)/dq_k,   d(alpha_J, a_J - w_J x v_J)/dq_k and /du_k,   dH/dq_k
 
     Args:
-        tree, table: the model. q, u, udot: (rows, lanes) real. x: `ComplexJoint`.
+        tree, table: the model. motion: `Motion`, real. x: `ComplexJoint`.
         own: (`own_slope_rows`, lanes), written where a node is general.
     """
+    q, u, udot = motion.q, motion.u, motion.udot
     for k in range(q.shape[0]):
         x.q[k, 0] = complex(q[k, lane], 0.0)
     for k in range(u.shape[0]):

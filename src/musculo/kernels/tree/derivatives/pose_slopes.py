@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from musculo.arrays import IntArray
+from musculo.arrays import FloatArray, IntArray
 from musculo.kernels.compiler.parts import kernel
 from musculo.kernels.scalar.vectors import add, cross, load3, matmul, rotate, store3, subtract, transpose
 from musculo.kernels.tree.derivatives.joint_slopes import STEP, real9, slope3, slope9
@@ -21,8 +21,23 @@ class Carriers(NamedTuple):
     speed: IntArray  # (entries,) rows of u of the joints it moves or belongs to
 
 
+class ComplexPose(NamedTuple):
+    """The complex workspace of `place`."""
+
+    q: FloatArray  # (n_q, lanes)
+    u: FloatArray  # (n_u, lanes) zeros
+    W: FloatArray  # (work rows, lanes)
+
+
+class PoseSlopes(NamedTuple):
+    """What `pose_slopes` finds."""
+
+    twists: FloatArray  # (6 n_q, lanes) of what each coordinate moves
+    columns: FloatArray  # (6 n_u n_q, lanes) slopes of twist columns, for each coordinate those of all speeds
+
+
 @kernel
-def pose_slopes(tree, table, carriers, q, motion, columns, Q, U, W, T, D, lane):
+def pose_slopes(tree, table, carriers, placed, work, found, lane):
     """The twist that each coordinate's unit rate gives to what it moves, and the slopes of all twist columns.
 
         d(R_WB)/dq_k = w_k~ R_WB,   dx/dq_k = v_k + w_k x x   for every node and point that coordinate k moves
@@ -32,11 +47,12 @@ def pose_slopes(tree, table, carriers, q, motion, columns, Q, U, W, T, D, lane):
     alone. What a joint does with its own coordinates comes from the complex step through the kernel `place`.
 
     Args:
-        carriers: `Carriers`. q: (n_q, lanes). motion, columns: from the kernels `kinematics` and `twists`.
-        Q, U, W: (n_q | n_u | work rows, lanes) complex128 workspace; U zero.
-        T: (6 n_q, lanes) twists, written. D: (6 n_u n_q, lanes) slopes of columns, for each coordinate those of all
-            speeds; zero at first, of what a coordinate does not carry nothing is written.
+        carriers: `Carriers`. placed: `PlacedNodes`. work: `ComplexPose`.
+        found: `PoseSlopes`, written; `found.columns` is zero at first, and keeps that where a coordinate carries
+            nothing.
     """
+    q, motion, columns, T, D = placed.q, placed.nodes, placed.columns, found.twists, found.columns
+    Q, U, W = work.q, work.u, work.W
     n_q, n_u = q.shape[0], columns.shape[0] // 6
     for k in range(n_q):
         Q[k, lane] = complex(q[k, lane], 0.0)

@@ -13,7 +13,7 @@ from musculo.kernels.scalar.packed import WIDTH, lanes
 from musculo.kernels.tree.derivatives.joint_slopes import own_slope_rows
 from musculo.kernels.tree.derivatives.reaction_slopes import reaction_slopes
 from musculo.kernels.tree.derivatives.torque_slope_frames import general_joints, slope_space, slopes_of_block
-from musculo.kernels.tree.derivatives.torque_slopes import slope_rows
+from musculo.kernels.tree.derivatives.torque_slopes import SlopeParts, slope_rows
 from musculo.kernels.tree.tree_frames import _give as give
 from musculo.kernels.tree.tree_frames import work_rows
 
@@ -51,7 +51,8 @@ def reaction_slope_frames(tree, table, x, loaded, wanted, found, start, stop):
         give(w.out, n_u * n_q, n_u * n_u, x.by_u, block, stop)
         give(w.out, n_u * n_q + n_u * n_u, n_u * n_u, x.by_udot, block, stop)
         for j in range(wanted.node.size):
-            reaction_slopes(tree, j, wanted, lanes(w.K), lanes(w.S), lanes(w.C), loaded, lanes(value), lanes(slopes), 0)
+            parts = SlopeParts(lanes(w.K), lanes(w.S), lanes(w.own), lanes(w.C))
+            reaction_slopes(tree, j, wanted, parts, loaded, lanes(value), lanes(slopes), 0)
             for lane in range(min(WIDTH, stop - block)):
                 for r in range(6):
                     found.load[block + lane, 6 * j + r] = value[r, lane]

@@ -44,13 +44,17 @@ class Sections(NamedTuple):
 
 
 @spliced
-def _give_column(C, R, sign, arm, couple, push, lane, first, columns, column):
-    """d(force, moment) in the frame, of d(moment about ground's origin) and d(force) in ground, the point at rest."""
+def _give_column(out, section, wrench, first, columns, column, lane):
+    """d(force, moment) in the frame, of d(moment about ground's origin) and d(force) in ground, the point at rest.
+
+    section: (rotation of the frame, sign, point) in ground.
+    """
+    (R, sign, arm), (couple, push) = section, wrench
     couple = rotate_back(R, subtract(couple, cross(arm, push)))
     push = rotate_back(R, push)
     for k in range(3):
-        C[first + k * columns + column, lane] = sign * push[k]
-        C[first + (3 + k) * columns + column, lane] = sign * couple[k]
+        out[first + k * columns + column, lane] = sign * push[k]
+        out[first + (3 + k) * columns + column, lane] = sign * couple[k]
 
 
 @spliced
@@ -67,7 +71,7 @@ def _give_nothing(tree, joint, zero, lane, out):
 
 
 @kernel
-def reaction_slopes(tree, j, x, K, S, C, loaded, value, out, lane):
+def reaction_slopes(tree, j, x, parts, loaded, value, out, lane):
     """The load j of `Sections` x, and its slopes, of one lane; external wrenches constant in ground.
 
         F = sum over the subtree of the joint of (I a + v x* I v) - external,   in ground and about its origin
@@ -86,10 +90,11 @@ def reaction_slopes(tree, j, x, K, S, C, loaded, value, out, lane):
     Guarantees: equal to the complex step of `rnea`.
 
     Args:
-        tree: the model. j: which load. x: `Sections`. K, S, C: from `kinematics`, `twists` and `torque_slopes`.
+        tree: the model. j: which load. x: `Sections`. parts: `SlopeParts`, as `torque_slopes` leaves them.
         value: (6, lanes) force, moment; written. out: (6 (n_q + 2 n_u), lanes) written: three matrices, row by row, a
             column for each coordinate, speed and acceleration.
     """
+    K, S, C = parts.nodes, parts.columns, parts.sums
     n_q, n_u = tree.q_rows.size, tree.u_rows.size
     by_u, by_udot = 6 * n_q, 6 * (n_q + n_u)
     i = x.node[j]
@@ -111,6 +116,7 @@ def reaction_slopes(tree, j, x, K, S, C, loaded, value, out, lane):
     for k in range(3):
         value[k, lane] = sign * pushed[k]
         value[3 + k, lane] = sign * turned[k]
+    section = (R, sign, arm)
     zero = like(K[0, lane], 0.0)
     nothing = (zero, zero, zero)
     for joint in range(1, tree.parent.size):
@@ -142,7 +148,7 @@ def reaction_slopes(tree, j, x, K, S, C, loaded, value, out, lane):
                 # what is subtracted with the push comes back with the arm
                 d_push = subtract(d_push, cross(t, push))
                 d_couple = subtract(d_couple, add(cross(t, moment), cross(arm, cross(t, push))))
-            _give_column(out, R, sign, arm, d_couple, d_push, lane, 0, n_q, tree.q_rows[k])
+            _give_column(out, section, (d_couple, d_push), 0, n_q, tree.q_rows[k], lane)
         for slot in range(tree.u_first[joint], tree.u_first[joint] + tree.n_u[joint]):
             row, column = speed_row(tree, slot), tree.u_rows[slot]
             d_couple, d_push = nothing, nothing
@@ -162,5 +168,5 @@ def reaction_slopes(tree, j, x, K, S, C, loaded, value, out, lane):
             elif outboard:
                 d_couple, d_push = load3(C, row + SPEED_WRENCH, lane), load3(C, row + SPEED_WRENCH + 3, lane)
                 e_couple, e_push = load3(C, row + COLUMN_INERTIA, lane), load3(C, row + COLUMN_INERTIA + 3, lane)
-            _give_column(out, R, sign, arm, d_couple, d_push, lane, by_u, n_u, column)
-            _give_column(out, R, sign, arm, e_couple, e_push, lane, by_udot, n_u, column)
+            _give_column(out, section, (d_couple, d_push), by_u, n_u, column, lane)
+            _give_column(out, section, (e_couple, e_push), by_udot, n_u, column, lane)

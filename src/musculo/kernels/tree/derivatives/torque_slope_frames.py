@@ -16,9 +16,9 @@ from musculo.kernels.tree.derivatives.joint_slopes import (
     joint_slopes,
     own_slope_rows,
 )
-from musculo.kernels.tree.derivatives.torque_slopes import slope_rows, torque_slopes
+from musculo.kernels.tree.derivatives.torque_slopes import SlopeParts, slope_rows, torque_slopes
 from musculo.kernels.tree.node_kinematics import MOTION_ROWS, kinematics, twists
-from musculo.kernels.tree.nodes import PRISMATIC, REVOLUTE
+from musculo.kernels.tree.nodes import PRISMATIC, REVOLUTE, Loads, Motion
 from musculo.kernels.tree.tree_frames import _take as take
 from musculo.kernels.tree.tree_frames import work_rows
 
@@ -123,12 +123,13 @@ def slopes_of_block(tree, table, x, loaded, general, w, block, stop):
     take(x.udot, block, stop, w.A)
     if loaded:
         take(x.external, block, stop, w.E)
-    kinematics(tree, table, lanes(w.Q), lanes(w.U), lanes(w.A), moving, lanes(w.W), lanes(w.K), 0)
+    kinematics(tree, table, lanes(w.W), Motion(lanes(w.Q), lanes(w.U), lanes(w.A)), moving, lanes(w.K), 0)
     twists(tree, lanes(w.W), lanes(w.K), lanes(w.S), 0)
     if general:
         for lane in range(min(WIDTH, stop - block)):
-            joint_slopes(tree, table, w.Q, w.U, w.A, w.state, w.own, lane)
-    torque_slopes(tree, lanes(w.K), lanes(w.S), lanes(w.own), lanes(w.E), loaded, lanes(w.C), lanes(w.out), 0)
+            joint_slopes(tree, table, Motion(w.Q, w.U, w.A), w.state, w.own, lane)
+    parts = SlopeParts(lanes(w.K), lanes(w.S), lanes(w.own), lanes(w.C))
+    torque_slopes(tree, parts, Loads(lanes(w.E), loaded), lanes(w.out), 0)
 
 
 @driver
@@ -144,7 +145,7 @@ def own_slope_frames(tree, table, x, own, start, stop):
         take(x.u, block, stop, w.U)
         take(x.udot, block, stop, w.A)
         for lane in range(min(WIDTH, stop - block)):
-            joint_slopes(tree, table, w.Q, w.U, w.A, w.state, w.own, lane)
+            joint_slopes(tree, table, Motion(w.Q, w.U, w.A), w.state, w.own, lane)
             for k in range(own.shape[1]):
                 own[block + lane, k] = w.own[k, lane]
 

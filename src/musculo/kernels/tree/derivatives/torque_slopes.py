@@ -6,6 +6,9 @@ what one coordinate does to a whole subtree is two vectors, and no pair of joint
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
+from musculo.arrays import FloatArray
 from musculo.kernels.compiler.parts import apart, inline, kernel, spliced, traced
 from musculo.kernels.scalar.scalars import like
 from musculo.kernels.scalar.vectors import (
@@ -64,6 +67,15 @@ MOVE_TURN = 6  # angular part of y (3)
 MOVE_ACCEL = 9  # x (6)
 MOVE_WRENCH = 15  # what the joints inboard feel of the coordinate (6)
 MOVE_ROWS = 21
+
+
+class SlopeParts(NamedTuple):
+    """What slopes are made of."""
+
+    nodes: FloatArray  # (MOTION_ROWS n, lanes) of `kinematics`
+    columns: FloatArray  # (6 n_u, lanes) of `twists`
+    own: FloatArray  # (`own_slope_rows`, lanes) of `joint_slopes`
+    sums: FloatArray  # (`slope_rows`, lanes) over subtrees, of `torque_slopes`
 
 
 @spliced
@@ -179,8 +191,9 @@ def sum_of_speed_and_acceleration(C, c, turn, x_angular, x_linear, lane):
 
 
 @spliced
-def _one_speed(tree, i, slot, K, S, own, loaded, C, lane):
+def _one_speed(tree, i, slot, x, loaded, lane):
     """What node i's speed `slot` changes: x = dA/du + (v_P + v) x S, and the products of its column."""
+    K, S, own, C = x.nodes, x.columns, x.own, x.sums
     c, P = i * SUBTREE_ROWS, tree.parent[i] * SUBTREE_ROWS
     column = 6 * tree.u_rows[slot]
     row = speed_row(tree, slot)
@@ -320,7 +333,7 @@ def _pair(tree, i, j, S, loaded, C, out, lane):
 
 
 @kernel
-def torque_slopes(tree, K, S, own, external, loaded, C, out, lane):
+def torque_slopes(tree, x, loads, out, lane):
     """d(tau)/dq, d(tau)/du and d(tau)/d(udot) of one lane, external wrenches constant in ground.
 
     A coordinate k of joint i, with parent P, moves what is outboard by the twist T. There
@@ -343,12 +356,12 @@ def torque_slopes(tree, K, S, own, external, loaded, C, out, lane):
     Guarantees: equal to the complex step of `rnea`.
 
     Args:
-        tree: the model. K, S: from `kinematics` and `twists`. own: from `joint_slopes`.
-        external: as `rnea` has it. C: workspace (`slope_rows`, lanes).
+        tree: the model. x: `SlopeParts`, of which the sums are written. loads: `Loads`.
         out: (n_u n_q + 2 n_u n_u, lanes) the three matrices; of unrelated joints nothing is written.
     """
     apart()
-    n = tree.parent.size
+    n, loaded, external = tree.parent.size, loads.acting, loads.wrench
+    K, S, own, C = x.nodes, x.columns, x.own, x.sums
     _own_motion(tree, 0, K, external, loaded, C, lane)
     for i in range(1, n):
         _own_motion(tree, i, K, external, loaded, C, lane)
@@ -361,7 +374,7 @@ def torque_slopes(tree, K, S, own, external, loaded, C, out, lane):
                 C[P * SUBTREE_ROWS + k, lane] = C[P * SUBTREE_ROWS + k, lane] + C[i * SUBTREE_ROWS + k, lane]
     for i in range(1, n):
         for slot in range(tree.u_first[i], tree.u_first[i] + tree.n_u[i]):
-            _one_speed(tree, i, slot, K, S, own, loaded, C, lane)
+            _one_speed(tree, i, slot, x, loaded, lane)
         for k in range(tree.q_first[i], coordinates_end(tree, i)):
             _one_coordinate(tree, i, k, K, S, own, C, lane)
         j = i

@@ -16,12 +16,12 @@ if TYPE_CHECKING:
 AXES = ("x", "y", "z")
 
 
-def labelled(
+def labeled(
     name: str, values: Any, labels: Mapping[str, Any], unit: str = "", provenance: Provenance | None = None
 ) -> xarray.DataArray:
     """An array with named axes, one for each key of `labels`, in order.
 
-    `labelled("moment_arm", r, {"time": t, "muscle": muscles, "coordinate": coordinates}, "m", provenance)`
+    `labeled("moment_arm", r, {"time": t, "muscle": muscles, "coordinate": coordinates}, "m", provenance)`
     """
     import xarray
 

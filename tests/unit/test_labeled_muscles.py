@@ -153,7 +153,7 @@ def test_datasets_survive_netcdf(leg, motion, tmp_path):
 
 
 def test_xarray_is_imported_when_it_is_needed():
-    modules = "musculo.muscle.paths.labelled_paths, musculo.muscle.path_loads.path_forces"
+    modules = "musculo.muscle.paths.labeled_paths, musculo.muscle.path_loads.path_forces"
     code = f"import sys, {modules}; print('xarray' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "False"

@@ -14,7 +14,7 @@ from musculo.kernels.tree.node_kinematics import ANGULAR_VELOCITY, MOTION_ROWS, 
 from musculo.kernels.tree.nodes import load_rotation
 
 
-class Held(NamedTuple):
+class FixedFrames(NamedTuple):
     """Frames fixed to nodes, one a row."""
 
     node: IntArray  # (rows,)
@@ -29,18 +29,18 @@ def node_rotation(node, motion, lane):
 
 
 @inline
-def held_rotation(held, k, motion, lane):
+def frame_rotation(frames, k, motion, lane):
     """R_WF of frame k."""
-    F = held.R
+    F = frames.R
     R = (F[k, 0], F[k, 1], F[k, 2], F[k, 3], F[k, 4], F[k, 5], F[k, 6], F[k, 7], F[k, 8])
-    return matmul(node_rotation(held.node[k], motion, lane), R)
+    return matmul(node_rotation(frames.node[k], motion, lane), R)
 
 
 @inline
-def held_point(held, k, motion, lane):
+def frame_point(frames, k, motion, lane):
     """The origin of frame k."""
-    p = (held.p[k, 0], held.p[k, 1], held.p[k, 2])
-    node = held.node[k]
+    p = (frames.p[k, 0], frames.p[k, 1], frames.p[k, 2])
+    node = frames.node[k]
     return add(load3(motion, MOTION_ROWS * node + POSITION, lane), rotate(node_rotation(node, motion, lane), p))
 
 

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from musculo.errors import InvalidInput
-from musculo.results.labelled_arrays import labelled
+from musculo.results.labeled_arrays import labeled
 
 if TYPE_CHECKING:
     import xarray
@@ -34,7 +34,7 @@ def frame_labels(values: Any, dims: int, time: ArrayLike | None, what: str) -> d
 
 def with_meanings(name: str, values: Any, labels: Mapping[str, Any], meanings: Mapping[int, str]) -> xarray.DataArray:
     """Codes with their meanings, as the CF conventions write them."""
-    array = labelled(name, values, labels)
+    array = labeled(name, values, labels)
     array.attrs["flag_values"] = list(meanings)
     array.attrs["flag_meanings"] = " ".join(meaning.replace(" ", "_") for meaning in meanings.values())
     return array
