@@ -26,6 +26,7 @@ from musculo.analyses.trial_quantities import Cycles
 from musculo.cli.main import app
 from musculo.demo import arm_chain
 from musculo.errors import InvalidFile, InvalidInput, UnknownName
+from musculo.io import read_netcdf, read_zarr
 from musculo.io.setup import MarkerTask
 from musculo.opensim_tools.trial_tasks import TrialOptions
 from musculo.results.trial import Trial
@@ -420,6 +421,26 @@ def test_curves_and_peaks(study):
     assert {name.partition("/")[0] for name in results.quantities} == {"angle", "moment", "power", "activation", "load"}
     with pytest.raises(InvalidInput, match="other trials"):
         collect(study, run_study(study, jobs=1)[1:])
+
+
+def test_curves_as_a_zarr_folder(recordings, study, monkeypatch):
+    """The same dataset as the NetCDF file; what is missing is said before the first trial."""
+    words = ["study", str(recordings), "-o", str(study.folder), "-j", "1", "--json"]
+    with monkeypatch.context() as patch:
+        patch.setitem(sys.modules, "zarr", None)
+        told = CliRunner().invoke(app, [*words, "--zarr"])
+        assert 'pip install "musculo[zarr]"' in str(told.exception)
+        assert not study.folder.exists()
+    pytest.importorskip("zarr")
+    told = CliRunner().invoke(app, [*words, "--zarr"], catch_exceptions=False)
+    assert str(study.folder / "curves.zarr") in json.loads(told.stdout)["files"]
+    assert read_zarr(study.folder / "curves.zarr").identical(read_netcdf(study.folder / "curves.nc"))
+    # it is brought up to date by a run that does not ask for it, and goes with the trials
+    shutil.rmtree(study.folder / "curves.zarr" / "curve")
+    CliRunner().invoke(app, words, catch_exceptions=False)
+    assert read_zarr(study.folder / "curves.zarr").identical(read_netcdf(study.folder / "curves.nc"))
+    replace(collect(study, run_study(study, jobs=1)), trials=(), peaks=()).write(study.folder)
+    assert not (study.folder / "curves.zarr").exists()
 
 
 def test_each_side_has_the_cycles_of_its_own_foot(monkeypatch):

@@ -260,6 +260,7 @@ def study(
         str, typer.Option("--scheduler", metavar="tcp://...", help="A Dask scheduler whose workers do the trials.")
     ] = "",
     pages: Annotated[bool, typer.Option("--pages", help="Write a page for every trial, too.")] = False,
+    zarr: Annotated[bool, typer.Option("--zarr", help="Write the curves as a Zarr folder, too.")] = False,
     dry: Annotated[bool, typer.Option("--list", help="List the trials and run none.")] = False,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print errors only.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print the outcome as JSON.")] = False,
@@ -267,7 +268,7 @@ def study(
     """Run all trials of all subjects, and collect them: curves, peaks, one page. A second call continues the first."""
     from musculo.cli.commands.study_command import make_study
 
-    raise typer.Exit(make_study(source, output, jobs, scheduler, pages, dry, quiet, as_json))
+    raise typer.Exit(make_study(source, output, jobs, scheduler, pages, zarr, dry, quiet, as_json))
 
 
 @app.command()

@@ -22,3 +22,5 @@ from musculo.io.storage import read_storage as read_storage
 from musculo.io.storage import write_storage as write_storage
 from musculo.io.trc import read_trc as read_trc
 from musculo.io.trc import write_trc as write_trc
+from musculo.io.zarr_folders import read_zarr as read_zarr
+from musculo.io.zarr_folders import write_zarr as write_zarr

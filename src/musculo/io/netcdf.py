@@ -15,18 +15,22 @@ if TYPE_CHECKING:
 _KIND = "a NetCDF file (.nc)"
 
 
-def write_netcdf(data: xarray.Dataset | xarray.DataArray | Table | Markers, path: PathLike) -> None:
-    """Write labeled results with labels, units and provenance; the file appears complete or not at all."""
+def dataset_of(data: xarray.Dataset | xarray.DataArray | Table | Markers, function: str) -> xarray.Dataset:
+    """What a function writes as one dataset, whatever labeled result it was given."""
     import xarray
 
     if isinstance(data, Table | Markers):
         data = data.to_xarray()
     if isinstance(data, xarray.DataArray):
-        dataset = data.to_dataset(name=str(data.name or "value"), promote_attrs=True)
-    elif isinstance(data, xarray.Dataset):
-        dataset = data
-    else:
-        raise InvalidInput(f"write_netcdf(data, path) needs a labeled result, not {type(data).__name__}")
+        return data.to_dataset(name=str(data.name or "value"), promote_attrs=True)
+    if isinstance(data, xarray.Dataset):
+        return data
+    raise InvalidInput(f"{function}(data, path) needs a labeled result, not {type(data).__name__}")
+
+
+def write_netcdf(data: xarray.Dataset | xarray.DataArray | Table | Markers, path: PathLike) -> None:
+    """Write labeled results with labels, units and provenance; the file appears complete or not at all."""
+    dataset = dataset_of(data, "write_netcdf")
     where = checked_path(path, _KIND)
 
     def write(part: str) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import shutil
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from importlib.util import find_spec
@@ -16,6 +17,7 @@ from musculo.arrays import FloatArray
 from musculo.errors import InvalidInput
 from musculo.io.netcdf import write_netcdf
 from musculo.io.text import write_beside, write_text
+from musculo.io.zarr_folders import write_zarr
 from musculo.study.plan import Study, StudyTrial
 from musculo.study.trial_run import TrialOutcome, TrialStatus
 from musculo.study.trial_summary import POINTS, SUMMARY, TrialSummary, read_summary
@@ -24,7 +26,7 @@ if TYPE_CHECKING:
     import pandas  # type: ignore[import-untyped]
     import xarray
 
-CURVES, PEAKS, PEAKS_PARQUET = "curves.nc", "peaks.csv", "peaks.parquet"
+CURVES, CURVES_ZARR, PEAKS, PEAKS_PARQUET = "curves.nc", "curves.zarr", "peaks.csv", "peaks.parquet"
 
 
 class Peaks(NamedTuple):
@@ -99,14 +101,24 @@ class StudyResults:
 
         return pandas.DataFrame(self.peaks, columns=Peaks._fields)
 
-    def write(self, folder: Path) -> tuple[Path, ...]:
-        """`curves.nc`, `peaks.csv`, and `peaks.parquet` where pyarrow is installed."""
+    def write(self, folder: Path, zarr: bool = False) -> tuple[Path, ...]:
+        """`curves.nc`, `peaks.csv`, and `peaks.parquet` where pyarrow is installed.
+
+        Args:
+            folder: for these files, which is there.
+            zarr: whether to write `curves.zarr`, too; one that an earlier run wrote is brought up to date in any case.
+        """
         written = [folder / PEAKS]
         if self.trials:
-            write_netcdf(self.to_xarray(), folder / CURVES)
+            data, grid = self.to_xarray(), folder / CURVES_ZARR
+            write_netcdf(data, folder / CURVES)
             written.insert(0, folder / CURVES)
-        else:
-            (folder / CURVES).unlink(missing_ok=True)  # of an earlier run, whose trials are not these
+            if zarr or grid.is_dir():
+                write_zarr(data, grid)
+                written.insert(1, grid)
+        else:  # those of an earlier run are of trials that are not these
+            (folder / CURVES).unlink(missing_ok=True)
+            shutil.rmtree(folder / CURVES_ZARR, ignore_errors=True)
         stream = io.StringIO()
         table = csv.writer(stream, lineterminator="\n")
         table.writerow(Peaks._fields)

@@ -11,6 +11,7 @@ from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wai
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import partial
 from multiprocessing import parent_process, resource_tracker
 from multiprocessing.context import SpawnContext, SpawnProcess
 from multiprocessing.process import BaseProcess
@@ -214,20 +215,22 @@ def _on_dask(
     except (OSError, ValueError) as error:
         raise InvalidInput(f"no Dask scheduler answers at {scheduler} ({error}); is it running?") from None
     with client, client.as_current():
-        futures: dict[Any, StudyTrial] = {
-            client.submit(run_trial, trial, home, pages, key=f"musculo-{home}-{trial.key}", pure=False): trial
-            for trial in trials
-        }
-        for future in as_completed(futures):
+        # one message for all trials, and one for all outcomes that came since the last: not two for each
+        keys = [f"musculo-{home}-{trial.key}" for trial in trials]
+        made = client.map(partial(run_trial, folder=home, page=pages), trials, key=keys, pure=False)
+        futures: dict[Any, StudyTrial] = dict(zip(made, trials, strict=True))
+        for future, outcome in as_completed(made, with_results=True, raise_errors=False):
             trial = futures[future]
-            try:
-                came(future.result())
-            except DiskFull:
-                client.cancel(list(futures))
-                raise
-            except MusculoError as error:
-                came(TrialOutcome(trial.key, TrialStatus.FAILED, str(error)))
-            except Exception as error:  # KilledWorker, and what a cluster may raise
-                why = f"{type(error).__name__} of the cluster: {error}"
+            if future.status == "finished":
+                came(outcome)
+            else:
+                error = future.exception()
+                if isinstance(error, DiskFull):
+                    client.cancel(made)
+                    raise error
+                # KilledWorker, and what a cluster may raise
+                why = (
+                    str(error) if isinstance(error, MusculoError) else f"{type(error).__name__} of the cluster: {error}"
+                )
                 came(TrialOutcome(trial.key, TrialStatus.FAILED, why))
             future.release()

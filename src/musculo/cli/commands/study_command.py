@@ -12,6 +12,7 @@ from pathlib import Path
 from musculo.cli.compiling import tell_of_compiling
 from musculo.cli.exit_codes import BAD_INPUT, GOOD, INCOMPLETE, WrongUsage
 from musculo.cli.starting import imports_end
+from musculo.io.zarr_folders import needs_zarr
 from musculo.report import write_report
 from musculo.study import TrialOutcome, TrialStatus, collect, read_study, run_study, study_page
 from musculo.study.trial_run import DiskFull
@@ -25,6 +26,7 @@ def make_study(
     jobs: int | None,
     scheduler: str,
     pages: bool,
+    zarr: bool,
     dry: bool,
     quiet: bool,
     as_json: bool,
@@ -39,6 +41,8 @@ def make_study(
     if dry:
         _list(study.trials, as_json)
         return GOOD
+    if zarr:
+        needs_zarr("--zarr")  # before the first trial, not after the last
     tell_of_compiling(quiet)
     began = time.perf_counter()
     with _bar(len(study.trials), not quiet and not as_json) as progress:
@@ -51,7 +55,7 @@ def make_study(
             print("stopped; what is done stays, and the same command goes on from there", file=sys.stderr)
             return INCOMPLETE
     results = collect(study, outcomes)
-    files = results.write(study.folder)
+    files = results.write(study.folder, zarr)
     page = study.folder / PAGE
     write_report(page, study_page(results))
     failed = [one for one in outcomes if one.status is TrialStatus.FAILED]
