@@ -182,7 +182,7 @@ def test_names_exist(page):
         if (
             call is not None
             and "/" not in span
-            and not re.search(r"\.(xml|osim|trc|mot|sto|json|html|py|nc|c3d|csv|toml|txt|parquet)\b", span)
+            and not re.search(r"\.(xml|osim|trc|mot|sto|json|html|py|nc|c3d|csv|toml|txt|parquet|zarr)\b", span)
         ):
             unknown |= {part for part in call[1].split(".") if part not in known and not part.isupper()}
     assert not unknown, f"{_name(page)} names what is not there: {sorted(unknown)}; if it is not ours, see FOREIGN"

@@ -49,7 +49,7 @@ def titles(report):
     ("command", "sections"),
     [
         ("id", ["Joint angles", "Joint moments", "Joint powers"]),
-        ("so", ["Joint angles", "Muscle activations", "Muscle forces"]),
+        ("so", ["Joint angles", "Muscle activations", "Muscle forces", "Metabolic power"]),
         ("jr", ["Joint angles", "Joint reactions"]),
         ("muscles", ["Joint angles", "Muscle forces", "Fiber lengths", "Moment arms"]),
     ],

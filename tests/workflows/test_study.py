@@ -24,7 +24,8 @@ from typer.testing import CliRunner
 import musculo
 from musculo.analyses.trial_quantities import Cycles
 from musculo.cli.main import app
-from musculo.demo import arm_chain
+from musculo.demo import arm, arm_chain
+from musculo.dynamics.energy import total_mass
 from musculo.errors import InvalidFile, InvalidInput, UnknownName
 from musculo.io import read_netcdf, read_zarr
 from musculo.io.setup import MarkerTask
@@ -262,7 +263,7 @@ def test_results_of_steps_that_are_no_longer_asked_for_do_not_count(study):
         return {name.partition("/")[0] for name in names}
 
     run_trial(trial, study.folder)
-    assert kinds() == {"angle", "moment", "power", "activation", "load"}
+    assert kinds() == {"angle", "moment", "power", "activation", "metabolic", "load"}
     run_trial(replace(trial, options=replace(trial.options, steps=("ik",))), study.folder)
     assert kinds() == {"angle"}
     assert list((study.folder / trial.key).glob("*_id.sto"))
@@ -418,7 +419,14 @@ def test_curves_and_peaks(study):
     assert_allclose(elbow.values[[0, -1]], whole[[0, -1]])
     peaks = results.to_pandas().set_index(["trial", "subject", "quantity"])
     assert_allclose(peaks.loc[("reach1", "S1", "angle/elbow_flexion"), "maximum"], elbow.max())
-    assert {name.partition("/")[0] for name in results.quantities} == {"angle", "moment", "power", "activation", "load"}
+    kinds = {name.partition("/")[0] for name in results.quantities}
+    assert kinds == {"angle", "moment", "power", "activation", "metabolic", "load"}
+    cost = data["curve"].sel(trial="S1/reach1", quantity="metabolic/body")
+    power = musculo.read_storage(
+        study.folder / "S1" / "reach1" / "reach1_ik_StaticOptimization_metabolic_power.sto"
+    ).column("body")
+    assert_allclose(cost.values[[0, -1]], power[[0, -1]] / total_mass(arm()), rtol=1e-6)
+    assert str(cost.unit.values) == "W/kg"
     with pytest.raises(InvalidInput, match="other trials"):
         collect(study, run_study(study, jobs=1)[1:])
 
@@ -497,6 +505,29 @@ def test_gait_cycles_and_whole_trials_share_no_mean(study):
     assert (curve.name, elbow.across) == ("all trials (n = 3)", "% of gait cycle")
     peaks = next(one for one in page.sections if one.title == "Peaks: joint angles")
     assert {row[3] for row in peaks.tables[0].rows} == {"3"}
+
+
+def test_moments_of_subjects_are_for_each_kilogram(study):
+    """A subject of twice the mass and twice the moments walks alike; files keep what was computed."""
+    results = collect(study, run_study(study, jobs=1))
+    assert_allclose(results.mass, total_mass(arm()))
+    assert_allclose(results.to_xarray()["mass"].values, results.mass)
+    assert set(results.to_pandas()["mass"]) == {total_mass(arm())}
+    q = results.quantities.index("moment/elbow_flexion_moment")
+    heavy = replace(results, mass=results.mass * [1.0, 1.0, 2.0, 2.0], curves=results.curves.copy())
+    heavy.curves[2:, q] *= 2.0
+    drawn = []
+    for one in (results, heavy):
+        moments = next(section for section in study_page(one).sections if section.title == "Joint moments")
+        panel = next(panel for panel in moments.panels if panel.title == "elbow flexion")
+        assert panel.unit == "N m/kg"
+        drawn.append(panel.curves[0])
+    assert_allclose(drawn[0].values, results.curves[:, q].mean(axis=0) / total_mass(arm()))
+    assert_allclose(drawn[1].values, drawn[0].values)
+    assert_allclose(drawn[1].spread, drawn[0].spread, atol=1e-12)
+    unknown = study_page(replace(results, mass=0.0 * results.mass))
+    moments = next(section for section in unknown.sections if section.title == "Joint moments")
+    assert {panel.unit for panel in moments.panels} <= {"N m", "N"}
 
 
 def test_outliers_are_far_from_the_others():

@@ -6,15 +6,15 @@ from typing import NamedTuple
 
 import numpy as np
 
+from musculo.analyses.emg_targets import envelope_of, is_raw
 from musculo.analyses.muscle_channels import Channel, muscle_channels
 from musculo.arrays import FloatArray
 from musculo.errors import InvalidInput
 from musculo.model.named_sides import side_of
 from musculo.results.table import Table
 from musculo.results.trial import Trial
-from musculo.signals.emg import EmgAgreement, emg_agreement, emg_envelope
+from musculo.signals.emg import EmgAgreement, emg_agreement
 
-_RAW = 0.05  # a signal that is below zero by more than this share of its largest value is no envelope yet
 _EVEN = 500.0  # [Hz] at which an envelope is compared
 
 
@@ -39,8 +39,7 @@ def measured_activations(trial: Trial) -> tuple[Measured, ...]:
         if not muscles or not np.isfinite(signal).all():
             continue
         try:
-            raw = bool(signal.min() < -_RAW * np.abs(signal).max())
-            whole = emg_envelope(table.time, signal) if raw else np.maximum(signal, 0.0)
+            raw, whole = is_raw(signal), envelope_of(table, channel.name)
             envelope = np.interp(activations.time, table.time, whole, np.nan, np.nan)
         except InvalidInput as error:
             trial.unread.append(f"electromyogram {channel.name}: {error}")

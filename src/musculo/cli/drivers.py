@@ -28,6 +28,7 @@ _POSES, _TRACK, _MOMENTS = (
 _PATHS, _OPENSIM_PATHS = "paths.path_frames:geodesic_path_frames", "paths.path_frames:opensim_path_frames"
 _CAPACITIES, _EQUILIBRIUM = "hill.hill_frames:capacity_frames", "hill.hill_frames:equilibrium_packs"
 _STATES, _EFFORT = "hill.hill_frames:state_frames", "scalar.bounded_effort:effort_frames"
+_COST = (_EQUILIBRIUM, "hill.metabolic_rate:metabolic_frames")
 _LOADS = ("tree.transmitted_frames:pulled_frames", "tree.transmitted_frames:transmitted_frames")
 
 # Limits, springs, bushings and contacts of a model, over frames and at one state; several forces at one state.
@@ -79,12 +80,12 @@ DRIVERS: dict[str, tuple[str, ...]] = {
         _EQUILIBRIUM,
     ),
     "scale": (_POSES, _PATHS, _TRACK),
-    "walk": (_POSES, _TRACK, *_MOTION, _MOMENTS, _PATHS, _CAPACITIES, _EFFORT, _FORCES, *_LOADS),
+    "walk": (_POSES, _TRACK, *_MOTION, _MOMENTS, _PATHS, _CAPACITIES, _EFFORT, _FORCES, *_COST, *_LOADS),
     "ik": (_POSES, _TRACK, *_MOTION),
     "id": (*_MOTION, _MOMENTS, _POSES),
     f"id {CHECK}": (*_MOTION, _MOMENTS, "absolute.absolute_frames:analysis_frames", _TRANSMITTED, _POSES),
     "rra": (*_MOTION, _TRACKED, _POSES),
-    "so": (*_MOTION, _MOMENTS, _POSES, _PATHS, _CAPACITIES, _EFFORT, _FORCES),
+    "so": (*_MOTION, _POSES, _PATHS, _MOMENTS, _CAPACITIES, _EFFORT, _FORCES, *_COST),
     "jr": (*_MOTION, _POSES, _PATHS, *_LOADS),
     "muscles": (*_MOTION, _POSES, _PATHS, _EQUILIBRIUM, _STATES),
     "forward": (

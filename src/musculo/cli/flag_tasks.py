@@ -34,6 +34,7 @@ from musculo.opensim_tools.listed import everything
 from musculo.opensim_tools.preparation import NOTHING, Preparation, suggested_cutoff
 from musculo.opensim_tools.tasks import (
     AnalyzeTask,
+    Electromyograms,
     InverseDynamicsTask,
     InverseKinematicsTask,
     LeastEffort,
@@ -272,16 +273,20 @@ def least_effort(
     reserve: float | None,
     weights: Sequence[str],
     opensim: bool,
+    emg: Electromyograms | None = None,
 ) -> StaticOptimizationAnalysis:
     """Activations of least effort."""
     from musculo.analyses.static_optimization.least_effort import check_power
 
     check_word("--tendon", tendon, TENDONS)
-    if opensim and (passive or tendon != "rigid" or weights):
+    follows = emg is not None and emg.weight > 0.0
+    if opensim and (passive or tendon != "rigid" or weights or follows):
         raise WrongUsage(
-            "--like-opensim knows no --passive, --tendon or --weight: OpenSim's tendons are rigid, its fibers resist "
-            "nothing, and all muscles weigh the same"
+            "--like-opensim knows no --passive, --tendon, --weight or --follow-emg: OpenSim's tendons are rigid, its "
+            "fibers resist nothing, and all muscles weigh the same"
         )
+    if follows and power != 2.0:
+        raise WrongUsage(f"--follow-emg goes with --power 2, not {power:g}: the effort is the square of the distance")
     strength = _strength(reserve)
     try:
         check_power(power)
@@ -295,7 +300,36 @@ def least_effort(
         tendon=tendon,
         reserve=strength,
         weights=tuple(weights_of(weights)),
+        emg=emg,
     )
+
+
+def electromyograms(
+    file: Path | None,
+    channels: Sequence[str],
+    side: str,
+    largest: Sequence[str],
+    weight: float | None,
+    recording: Path | None = None,
+) -> Electromyograms | None:
+    """Signals of a file, or of a recording that has analog channels; None where none are given."""
+    given, more = file or recording, bool(channels or side or largest or weight is not None)
+    if given is None and more:
+        raise WrongUsage("--emg-channel, --emg-side, --emg-max and --follow-emg need electromyograms; give --emg")
+    if given is None or (file is None and not more):  # pages show those of a recording unasked
+        return None
+    if side:
+        check_word("--emg-side", side, ("r", "l"))
+    if weight is not None and not (math.isfinite(weight) and weight > 0.0):
+        raise WrongUsage(f"--follow-emg {weight:g}: give a weight above zero, or omit it")
+    pairs = [("", text) if "=" not in text else pairs_of("--emg-max", [text])[0] for text in largest]
+    most = []
+    for name, text in pairs:
+        (value,) = numbers_of(f"--emg-max {name}", text, 1)
+        if not value > 0.0:
+            raise WrongUsage(f"--emg-max {text}: give what a maximal contraction gives, above zero")
+        most.append((name, value))
+    return Electromyograms(given, tuple(pairs_of("--emg-channel", channels)), side, tuple(most), weight or 0.0)
 
 
 def scale_task(

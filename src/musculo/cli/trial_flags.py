@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from musculo.cli.exit_codes import WrongUsage
-from musculo.cli.flag_tasks import inverse_kinematics_task, preparation
+from musculo.cli.flag_tasks import electromyograms, inverse_kinematics_task, preparation
 from musculo.cli.flag_values import span_of
 from musculo.errors import warn
 from musculo.io.setup import Setup
@@ -35,12 +35,17 @@ def whole_trial(
     renames: Sequence[str],
     feet: Sequence[str],
     plates: Sequence[str],
+    emg: Path | None,
+    emg_channels: Sequence[str],
+    emg_side: str,
+    emg_most: Sequence[str],
+    follow_emg: float | None,
 ) -> list[Setup]:
     """Angles, moments, muscle forces and joint loads of one recording, as far as `steps` names them.
 
     Loads are those of the recording's own plates, if no other file gives them.
     """
-    for path in (model, trial, loads, tasks, *force_sets):  # before the first step, not after minutes of it
+    for path in (model, trial, loads, tasks, emg, *force_sets):  # before the first step, not after minutes of it
         if path is not None and not path.exists():
             raise no_file(str(path))
     loads = loads_of(trial, loads, up or None)
@@ -56,6 +61,10 @@ def whole_trial(
         raise WrongUsage(f"--lowpass {lowpass:g}: give a frequency [Hz], or 0 for no filter")
     if not (math.isfinite(reserve) and reserve >= 0.0):
         raise WrongUsage(f"--reserve {reserve:g}: give a strength [N m, N], or 0 for no reserves")
+    own = trial if trial.suffix.lower() == ".c3d" else None
+    signals = electromyograms(emg, emg_channels, emg_side, emg_most, follow_emg, own)
+    if follow_emg is not None and "so" not in wanted:
+        raise WrongUsage(f"--follow-emg {follow_emg:g}: no muscle force is asked for; add so to --steps")
     recording = preparation(fill_gaps, up=up, zeros_as_gaps=zeros_as_gaps, renames=renames)
     given = preparation(None, filter_loads, loads, up=up, feet=feet, plates=plates)
     options = TrialOptions(
@@ -72,6 +81,7 @@ def whole_trial(
         given.feet,
         given.plates,
         recording.renames,
+        signals,
     )
     return trial_tasks(model, trial, loads, output, options)
 

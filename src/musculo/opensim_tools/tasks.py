@@ -107,6 +107,17 @@ class MuscleControlTask(CMCSetup):
 
 # --- analyses -------------------------------------------------------------------------------------------------------
 @dataclass(frozen=True)
+class Electromyograms:
+    """Measured signals that pages show behind activations, and that static optimization may stay near."""
+
+    file: Path
+    channels: tuple[tuple[str, str], ...] = ()  # a channel and its muscle, where names of channels do not tell
+    side: str = ""  # r or l, of other channels whose names tell none
+    largest: tuple[tuple[str, float], ...] = ()  # what a maximal contraction gives, by channel; "" for all others
+    weight: float = 0.0  # of the distance from them, beside 1 of a muscle without a signal; zero only shows them
+
+
+@dataclass(frozen=True)
 class LeastEffort(StaticOptimizationAnalysis):
     """Static optimization with choices that no set-up file of OpenSim has; see `musculo.static_optimization`.
 
@@ -117,6 +128,7 @@ class LeastEffort(StaticOptimizationAnalysis):
     tendon: str = "rigid"  # or elastic
     reserve: float | None = None
     weights: tuple[tuple[str, float], ...] = ()  # of muscles, actuators and reserves (`<speed>_reserve`) by name
+    emg: Electromyograms | None = None
 
 
 @dataclass(frozen=True)

@@ -17,6 +17,7 @@ from musculo.io.setup.kinematics_setups import Task as FitTask
 from musculo.opensim_tools.preparation import NOTHING, Preparation
 from musculo.opensim_tools.tasks import (
     AnalyzeTask,
+    Electromyograms,
     InverseDynamicsTask,
     InverseKinematicsTask,
     LeastEffort,
@@ -125,6 +126,7 @@ class TrialOptions:
         zeros_as_gaps: whether points exactly at the origin were not seen.
         feet, plates: bodies that stand, and the body on a plate by the plate's name.
         renames: recorded markers and what the model calls them.
+        emg: electromyograms that the page shows and static optimization may stay near.
     """
 
     steps: tuple[str, ...] | None = None
@@ -140,6 +142,7 @@ class TrialOptions:
     feet: tuple[str, ...] = ()
     plates: tuple[tuple[str, str], ...] = ()
     renames: tuple[tuple[str, str], ...] = ()
+    emg: Electromyograms | None = None
 
 
 def loads_of(recording: Path, loads: Path | None, up: str | None) -> Path | None:
@@ -179,7 +182,7 @@ def trial_tasks(
     if "id" in steps:
         made.append(moments_of(given))
     if "so" in steps:
-        effort = LeastEffort(name="StaticOptimization", reserve=options.reserve)
+        effort = LeastEffort(name="StaticOptimization", reserve=options.reserve, emg=options.emg)
         made.append(analysis_of("so", effort, given, options.force_sets))
     if "jr" in steps:
         forces = folder / f"{motion.stem}_StaticOptimization_force.sto" if "so" in steps else None

@@ -19,6 +19,7 @@ from musculo.diagnostics.load_units import LOADS
 from musculo.diagnostics.loads import span_findings, unknown_loads
 from musculo.dynamics.loads.external import ExternalLoad
 from musculo.errors import InvalidFile, InvalidInput, MusculoError, UnknownName
+from musculo.io.electromyogram_files import read_electromyograms
 from musculo.io.external_load_files import read_external_loads, write_external_loads
 from musculo.io.marker_columns import read_markers
 from musculo.io.orientation_files import read_orientations
@@ -126,6 +127,10 @@ class Work:
             markers = markers.named_like(model.marker_names)
         self.notes += [f"{path}: {note}" for note in markers.notes]
         return markers
+
+    def signals(self, path: Path) -> Table:
+        """Electromyograms of a file."""
+        return self._input(path, "emg", read_electromyograms)
 
     def orientations(self, path: Path | None, what: str, rotations: tuple[float, float, float]) -> Orientations:
         found = self._input(path, what, partial(read_orientations, sensor_to_opensim_rotations=rotations))

@@ -11,8 +11,10 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from musculo.analyses.emg_targets import assigned_channels
 from musculo.errors import InvalidInput, MusculoError
 from musculo.io.c3d import read_c3d
+from musculo.io.electromyogram_files import read_electromyograms
 from musculo.io.external_load_files import read_external_loads
 from musculo.io.marker_columns import read_markers
 from musculo.io.osim import read_osim
@@ -23,7 +25,7 @@ from musculo.opensim_tools.preparation import Preparation
 from musculo.opensim_tools.read_once import read_once
 from musculo.opensim_tools.records.record import fingerprint
 from musculo.results.table import Table
-from musculo.results.trial import Trial
+from musculo.results.trial import METABOLIC, Trial
 
 _TABLES = (".mot", ".sto")
 _RECORDINGS = (".trc", ".c3d")
@@ -79,6 +81,7 @@ def read_folder(folder: PathLike, model: Model | None = None, runs: Collection[P
     if found.angles is None:
         for path in _motions(found):
             _read_in(path, found, only="angles")
+    _electromyograms(found)
     if not found.shown and not (found.records and found.model is not None):
         raise InvalidInput(
             f"{where} holds no motion, moments, activations, joint reactions or muscle analysis that could be shown "
@@ -234,6 +237,28 @@ def _input(path: Path, found: Trial, record: dict[str, Any]) -> None:
         found.unread.append(f"{path.name}: {error}")
 
 
+def _electromyograms(found: Trial) -> None:
+    """Those that a run was given, by the names of their muscles, before any that merely lie there."""
+    for record in found.records:
+        stated = record.get("stated", {})
+        known = stated if isinstance(stated, dict) else {}
+        name = next((str(value) for key, value in known.items() if key.endswith(".emg.file")), "")
+        path = next((Path(one) for one in _names(record, "inputs") if name and Path(one).name == Path(name).name), None)
+        if path is None:
+            continue
+        text, side = (
+            next((str(value) for key, value in known.items() if key.endswith(f".emg.{what}")), "")
+            for what in ("channels", "side")
+        )
+        pairs = [one.rpartition("=") for one in text.split(", ") if one]
+        try:
+            table = read_once(read_electromyograms, path)
+            found.emg = assigned_channels(table, found.model, [(channel, muscle) for channel, _, muscle in pairs], side)
+            found.read.append(path)
+        except (MusculoError, OSError) as error:
+            found.unread.append(f"{path.name}: {error}")
+
+
 def _read_in(path: Path, found: Trial, only: str = "") -> None:
     """Read a table and give it its place; `only` names the one place that it may take."""
     quantity = _OF_MUSCLES.search(path.stem)
@@ -300,6 +325,8 @@ def _kind(names: tuple[str, ...], stem: str, table: Table, model: Model | None) 
         return "sensor_errors"
     if stem.endswith("_pErr"):
         return "tracking_errors"
+    if stem.endswith(f"_{METABOLIC}"):
+        return "metabolic"
     if names and all("_on_" in name and "_in_" in name for name in names):
         return "reactions"
     if names and all(name.endswith(("_moment", "_force")) for name in names):

@@ -18,6 +18,7 @@ from musculo.diagnostics.tracking_errors import error_limits
 from musculo.dynamics.energy import total_mass
 from musculo.model.model import Model
 from musculo.report.electromyograms import with_electromyograms
+from musculo.report.metabolic_section import metabolic_section
 from musculo.report.normal_bands import with_normal
 from musculo.report.page_parts import Curve, Panel, Section, TextTable, drawable, panels_by_name
 from musculo.report.scaling_sections import sections_of_scaling
@@ -243,6 +244,10 @@ def _picked(table: Table, model: Model | None, muscles: bool) -> list[int]:
     return [k for k, name in enumerate(table.names) if (name in own) == muscles]
 
 
+def _metabolic(known: Known) -> Section | None:
+    return metabolic_section(known.trial)
+
+
 def _fibers(known: Known) -> Section | None:
     """Lengths of fibers over their optimum, one scale for all."""
     table = known.trial.muscles.get("NormalizedFiberLength")
@@ -337,6 +342,7 @@ _MAKERS: tuple[Callable[[Known], Section | None], ...] = (
     _powers,
     _activations,
     _forces,
+    _metabolic,
     _fibers,
     _loads,
     _arms,

@@ -11,6 +11,9 @@ from musculo.results.external_loads import ExternalLoads
 from musculo.results.markers import Markers
 from musculo.results.table import Table
 
+# A table of metabolic power is called after this; columns beside muscles are the body at rest, and all of it.
+METABOLIC, BASAL, BODY = "metabolic_power", "basal", "body"
+
 
 @dataclass
 class Trial:
@@ -24,6 +27,7 @@ class Trial:
     moments: Table | None = None
     activations: Table | None = None
     forces: Table | None = None
+    metabolic: Table | None = None  # [W], by muscle, and of the body
     reactions: list[Table] = field(default_factory=list)
     muscles: dict[str, Table] = field(default_factory=dict)  # of a muscle analysis by quantity, as OpenSim calls it
     model: Model | None = None
@@ -40,7 +44,7 @@ class Trial:
     def tables(self) -> list[Table]:
         """All series, those of angles first."""
         errors = (self.marker_errors, self.sensor_errors, self.tracking_errors)
-        single = (self.angles, self.moments, self.activations, self.forces, *errors)
+        single = (self.angles, self.moments, self.activations, self.forces, self.metabolic, *errors)
         return [table for table in (*single, *self.reactions, *self.muscles.values()) if table is not None]
 
     @property

@@ -43,6 +43,7 @@ class Peaks(NamedTuple):
     maximum: float
     mean: float
     range: float
+    mass: float  # of the body [kg], for comparisons of subjects
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,6 +58,7 @@ class StudyResults:
         curves: (trials, quantities, 101), means over the cycles of each trial; NaN where a trial lacks a quantity.
         peaks: of every quantity of every trial.
         cycles: whether the curves of each trial are gait cycles, or the whole trial.
+        mass: (trials,) of the body [kg]; zero where it is not known.
     """
 
     study: Study
@@ -67,6 +69,7 @@ class StudyResults:
     curves: FloatArray
     peaks: tuple[Peaks, ...]
     cycles: tuple[bool, ...]
+    mass: FloatArray
 
     def __repr__(self) -> str:
         failed = sum(one.status is TrialStatus.FAILED for one in self.outcomes)
@@ -90,6 +93,7 @@ class StudyResults:
                 "subject": told(one.subject for one in self.trials),
                 "group": told(one.group for one in self.trials),
                 "condition": told(one.condition for one in self.trials),
+                "mass": ("trial", self.mass),
                 "gait_cycle": ("trial", np.array(self.cycles, dtype=np.int8)),
             },
             attrs={"study": self.study.name},
@@ -165,14 +169,15 @@ def collect(study: Study, outcomes: Sequence[TrialOutcome]) -> StudyResults:
             if not len(known):
                 continue
             curves[i, places[name]] = known.mean(axis=0)
-            peaks.append(_peaks(trial, name, units[name], known))
+            peaks.append(_peaks(trial, name, units[name], known, summary.mass))
     whether = tuple(summary.cycles for summary in summaries)
+    mass = np.array([summary.mass for summary in summaries])
     return StudyResults(
-        study, tuple(outcomes), tuple(trials), tuple(units), tuple(units.values()), curves, tuple(peaks), whether
+        study, tuple(outcomes), tuple(trials), tuple(units), tuple(units.values()), curves, tuple(peaks), whether, mass
     )
 
 
-def _peaks(trial: StudyTrial, name: str, unit: str, cycles: FloatArray) -> Peaks:
+def _peaks(trial: StudyTrial, name: str, unit: str, cycles: FloatArray, mass: float) -> Peaks:
     low, high = cycles.min(axis=1), cycles.max(axis=1)
-    numbers: list[Any] = [float(x.mean()) for x in (low, high, cycles.mean(axis=1), high - low)]
+    numbers: list[Any] = [float(x.mean()) for x in (low, high, cycles.mean(axis=1), high - low)] + [mass]
     return Peaks(trial.subject, trial.name, trial.group, trial.condition, name, unit, len(cycles), *numbers)

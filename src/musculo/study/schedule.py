@@ -224,13 +224,12 @@ def _on_dask(
             if future.status == "finished":
                 came(outcome)
             else:
-                error = future.exception()
-                if isinstance(error, DiskFull):
+                fault = future.exception()
+                if isinstance(fault, DiskFull):
                     client.cancel(made)
-                    raise error
+                    raise fault
                 # KilledWorker, and what a cluster may raise
-                why = (
-                    str(error) if isinstance(error, MusculoError) else f"{type(error).__name__} of the cluster: {error}"
-                )
+                told = isinstance(fault, MusculoError)
+                why = str(fault) if told else f"{type(fault).__name__} of the cluster: {fault}"
                 came(TrialOutcome(trial.key, TrialStatus.FAILED, why))
             future.release()

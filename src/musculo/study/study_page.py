@@ -22,6 +22,7 @@ _KINDS = {
     "moment": "Joint moments",
     "power": "Joint powers",
     "activation": "Muscle activations",
+    "metabolic": "Metabolic power",
     "load": "Joint loads",
 }
 # A curve as far from its group's mean as this many standard deviations, on average over the cycle, is an outlier.
@@ -31,6 +32,8 @@ _MOST_ROWS = 400  # of a table on the page; the file has all
 _MOST_OUTLIERS = 30  # trials
 _MOST_NAMED = 4  # quantities of one of them
 _SIDES = {"r": "right", "l": "left"}
+# Shown for each kilogram of the body, so that subjects of different mass can be put together.
+_PER_MASS = ("moment", "power")
 
 
 def study_page(results: StudyResults) -> Report:
@@ -126,7 +129,7 @@ def _outliers(results: StudyResults) -> Section | None:
             continue
         curves = results.curves[places]
         for q, name in enumerate(results.quantities):
-            far = distances(curves[:, q])
+            far = distances(curves[:, q] * _scales(results, name)[0][places, None])
             for k in np.flatnonzero(far > _FAR):
                 far_away.setdefault(results.trials[places[k]].key, []).append((float(far[k]), _said(name)))
     if not far_away:
@@ -164,25 +167,34 @@ def distances(curves: FloatArray) -> FloatArray:
     return found
 
 
+def _scales(results: StudyResults, quantity: str) -> tuple[FloatArray, str]:
+    """(trials,) by which a quantity is multiplied on the page, and its unit there."""
+    unit = results.units[results.quantities.index(quantity)]
+    if quantity.partition("/")[0] not in _PER_MASS or not (results.mass > 0.0).all():
+        return np.ones(len(results.trials)), unit
+    return 1.0 / results.mass, f"{unit}/kg"
+
+
 def _curves(results: StudyResults) -> list[Section]:
     groups = _groups(results)
     sections = []
     across = "% of gait cycle" if any(results.cycles) else "% of the trial"
     for kind, title in _KINDS.items():
-        panels = []
+        panels: list[Panel] = []
         for q, name in enumerate(results.quantities):
             if not name.startswith(f"{kind}/"):
                 continue
             curves = []
+            scale, unit = _scales(results, name)
             for color, (group, places) in enumerate(groups.items()):
-                of_group = results.curves[places, q]
+                of_group = results.curves[places, q] * scale[places, None]
                 of_group = of_group[np.isfinite(of_group).all(axis=1)]
                 if len(of_group) and np.ptp(of_group) > 0.0:
                     spread = of_group.std(axis=0, ddof=1) if len(of_group) > 1 else None
                     label = f"{_group(group)} (n = {len(of_group)})"
                     curves.append(Curve(label, _PERCENT, of_group.mean(axis=0), "", spread, color))
             if curves:
-                panels.append(Panel(_named(name), results.units[q], tuple(curves), across=across))
+                panels.append(Panel(_named(name), unit, tuple(curves), across=across))
         if panels:
             sections.append(Section(title, tuple(panels), "Mean and standard deviation over trials."))
     return sections
@@ -207,12 +219,15 @@ def _peaks(results: StudyResults) -> list[Section]:
     """Means and SDs of the extremes, by group and condition."""
     order = list(dict.fromkeys((p.group, p.condition) for p in results.peaks))
     found: dict[str, dict[tuple[str, str], list[tuple[float, float, float]]]] = {}
-    units = dict(zip(results.quantities, results.units, strict=True))
+    scales = {name: _scales(results, name) for name in results.quantities}
+    places = {trial.key: k for k, trial in enumerate(results.trials)}
     apart = {one.key for one, alike in zip(results.trials, _alike(results), strict=True) if not alike}
     for p in results.peaks:
-        if p.range > 1e-9 and f"{p.subject}/{p.trial}" not in apart:
+        key = f"{p.subject}/{p.trial}"
+        if p.range > 1e-9 and key not in apart:
+            by = float(scales[p.quantity][0][places[key]])
             found.setdefault(p.quantity, {}).setdefault((p.group, p.condition), []).append(
-                (p.minimum, p.maximum, p.range)
+                (by * p.minimum, by * p.maximum, by * p.range)
             )
     rows: dict[str, list[tuple[str, ...]]] = {}
     for name in found:
@@ -220,7 +235,7 @@ def _peaks(results: StudyResults) -> list[Section]:
             values = np.array(found[name].get(group, ()))
             if len(values):
                 cells = tuple(mean_and_spread(values[:, k]) for k in range(3))
-                row = (_named(name), _group(group), units[name], str(len(values)), *cells)
+                row = (_named(name), _group(group), scales[name][1], str(len(values)), *cells)
                 rows.setdefault(name.partition("/")[0], []).append(row)
     columns = ("quantity", "group", "unit", "trials", "minimum", "maximum", "range")
     sections = []

@@ -34,7 +34,7 @@ from musculo.study.plan import StudyTrial
 from musculo.study.trial_summary import SUMMARY, summarize, write_summary
 
 STATUS, LOG, PAGE, LOCK = "trial.json", "log.txt", "report.html", ".lock"
-_LAYOUT = 2
+_LAYOUT = 3
 # Whoever holds a trial for longer was stopped, not ended [s].
 _LONGEST = 3600.0
 # Models that the last trial of a thread read: what is compiled of them may have room to work in.

@@ -12,11 +12,13 @@ import numpy as np
 
 from musculo.analyses.trial_quantities import gait_cycles, joint_powers
 from musculo.arrays import FloatArray
+from musculo.diagnostics.actuators import judged_frames
+from musculo.dynamics.energy import total_mass
 from musculo.io.text import write_beside
 from musculo.model.named_sides import side_of
 from musculo.results.angle_columns import shown_units
 from musculo.results.table import Table
-from musculo.results.trial import Trial
+from musculo.results.trial import BODY, Trial
 
 SUMMARY = "summary.npz"
 POINTS = 101  # 0 to 100 % of a cycle
@@ -35,10 +37,11 @@ class TrialSummary(NamedTuple):
     units: tuple[str, ...]
     curves: FloatArray  # (quantities, cycles, 101); NaN where a quantity has fewer cycles
     cycles: bool  # whether curves are gait cycles
+    mass: float = 0.0  # of the model [kg]; zero where it is not known
 
 
 def summarize(trial: Trial) -> TrialSummary:
-    """Angles, moments, powers, activations and joint loads of a trial."""
+    """Angles, moments, powers, activations, metabolic power and joint loads of a trial."""
     kinds: list[tuple[str, Table | None, dict[str, str]]] = []
     model = trial.model
     angles, units = trial.angles, {}
@@ -48,6 +51,7 @@ def summarize(trial: Trial) -> TrialSummary:
     kinds.append(("moment", trial.moments, {}))
     kinds.append(("power", joint_powers(trial), {}))
     kinds.append(("activation", _muscles(trial), {}))
+    kinds.append(("metabolic", _body_power(trial), {}))
     kinds += [("load", _sizes(table), {}) for table in trial.reactions]
     known_times = [table.time for _, table, _ in kinds if table is not None and len(table) > 1]
     strikes = _inside(gait_cycles(trial).strikes, known_times[0]) if known_times else {}
@@ -73,7 +77,8 @@ def summarize(trial: Trial) -> TrialSummary:
     for k, row in enumerate(rows):
         for i, curve in enumerate(row):
             curves[k, i] = curve
-    return TrialSummary(tuple(names), tuple(shown), curves, not whole)
+    mass = total_mass(model) if model is not None else 0.0
+    return TrialSummary(tuple(names), tuple(shown), curves, not whole, mass)
 
 
 def _inside(strikes: Mapping[str, Sequence[float]], time: FloatArray) -> dict[str, list[float]]:
@@ -92,6 +97,16 @@ def _muscles(trial: Trial) -> Table | None:
     return table.pick([name for name in table.names if name in muscles])
 
 
+def _body_power(trial: Trial) -> Table | None:
+    """Metabolic power for each kilogram [W/kg]; not a number where forces under a foot are not known."""
+    table = trial.metabolic
+    mass = total_mass(trial.model) if trial.model is not None else 0.0
+    if table is None or table.find(BODY) is None or not mass > 0.0:
+        return None
+    judged, _ = judged_frames(table, trial)
+    return Table(table.time, (BODY,), np.where(judged, table.column(BODY) / mass, np.nan)[:, None])
+
+
 def _sizes(table: Table) -> Table | None:
     """The size of the force at each joint [N], by the joint's name."""
     names, values = [], []
@@ -106,7 +121,7 @@ def _sizes(table: Table) -> Table | None:
 def _unit(kind: str, name: str) -> str:
     if kind == "moment":
         return "N" if name.endswith("_force") else "N m"
-    return {"power": "W", "load": "N"}.get(kind, "")
+    return {"power": "W", "load": "N", "metabolic": "W/kg"}.get(kind, "")
 
 
 def _cycles(time: FloatArray, values: FloatArray, marks: list[float], whole: bool) -> list[FloatArray]:
@@ -129,6 +144,7 @@ def write_summary(path: Path, summary: TrialSummary) -> None:
         units=np.array(summary.units, dtype=np.str_),
         curves=summary.curves,
         cycles=summary.cycles,
+        mass=summary.mass,
     )
 
     def write(part: str) -> None:
@@ -145,4 +161,5 @@ def read_summary(path: Path) -> TrialSummary:
             tuple(str(unit) for unit in known["units"]),
             np.asarray(known["curves"]),
             bool(known["cycles"]),
+            float(known["mass"]),
         )

@@ -34,7 +34,7 @@ from musculo.forces.model_forces import passive_forces
 from musculo.like import Like, Method, Wrapping, method_of, wrapping_of
 from musculo.model.model import Model
 from musculo.muscle.path_loads.path_forces import spring_forces
-from musculo.muscle.paths.geometry import muscle_geometry, path_geometry
+from musculo.muscle.paths.geometry import PathGeometry, muscle_geometry, path_geometry
 from musculo.results.external_loads import ExternalLoads
 from musculo.results.table import Table
 from musculo.results.tables_of_others import TableLike, table_of
@@ -63,6 +63,7 @@ def static_optimization(
     bounds: Mapping[str, tuple[float, float]] | None = None,
     targets: Mapping[str, ArrayLike] | TableLike | None = None,
     model_forces: bool = True,
+    geometry: PathGeometry | None = None,
     time: ArrayLike | None = None,
     like: Like | None = None,
     wrapping: Wrapping | None = None,
@@ -112,6 +113,7 @@ def static_optimization(
             numbers, (frames,), or a table over time, which then needs times of the frames; NaN for none. The effort is
             w_i (a_i - target_i)^2 for these muscles, and as above for the others. With power 2.
         model_forces: whether the forces of `musculo.model_forces` act; those along paths always do.
+        geometry: `path_geometry(model, q, u)`, so that paths are not computed again; `wrapping` is then its own.
         time: (frames,) or a number, for prescribed forces and loads over time [s]; by default what a table or an xarray
             `q` states, else 0.
         like: "opensim" for OpenSim's wrapping and its own definitions.
@@ -132,7 +134,8 @@ def static_optimization(
     J = e.jacobian(Q)
     motors = (*actuators_of(model), *reserves_of(model, reserves, e.speed_names))
     paths = len(model.muscles) < sum(f.path is not None for f in model.forces)
-    g = (path_geometry if paths else muscle_geometry)(model, Q, U, wrapping=wrapping, threads=threads)
+    make = path_geometry if paths else muscle_geometry
+    g = make(model, Q, U, wrapping=wrapping, threads=threads) if geometry is None else _known(geometry, len(Q), paths)
     if paths:
         T = T - spring_forces(model, g, threads)
     if model_forces:
@@ -165,7 +168,7 @@ def static_optimization(
         "tendon": tendon,
         "model_forces": model_forces,
         "method": method,
-        "wrapping": wrapping,
+        "wrapping": g.wrapping,
         **_told(reserves, weights, at),
         **({"bounds": {name: list(pair) for name, pair in bounds.items()}} if bounds else {}),
         **({"targets": sorted(getattr(wanted, "names", wanted or ()))} if near is not None else {}),
@@ -194,6 +197,15 @@ def static_optimization(
         options=options,
         notes=texts(findings),
     )
+
+
+def _known(geometry: PathGeometry, frames: int, paths: bool) -> PathGeometry:
+    """The geometry that is given, if it holds what is needed."""
+    if geometry.speed is None or np.shape(geometry.length)[:-1] != (frames,):
+        raise InvalidInput(f"geometry is not of these {frames} frames with speeds: path_geometry(model, q, u)")
+    if paths and set(geometry.names) <= set(geometry.model.muscle_names):
+        raise InvalidInput("geometry has muscles only, and springs act along paths, too: path_geometry(model, q, u)")
+    return geometry
 
 
 def _told(reserves: Reserves | None, weights: Mapping[str, float] | None, time: FloatArray) -> dict[str, Any]:

@@ -11,7 +11,12 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from musculo.cli.commands.step_flags import (
+    Emg,
+    EmgChannels,
+    EmgMost,
+    EmgSide,
     FillGaps,
+    FollowEmg,
     Loads,
     Lowpass,
     ModelFile,
@@ -104,12 +109,18 @@ def so(
     tendon: Annotated[
         str, typer.Option("--tendon", metavar="rigid|elastic", help="Whether tendons are rigid or elastic.")
     ] = "rigid",
+    emg: Emg = None,
+    emg_channel: EmgChannels = None,
+    emg_side: EmgSide = "",
+    emg_max: EmgMost = None,
+    follow_emg: FollowEmg = None,
     opensim: Opensim = False,
 ) -> Setup:
     """Static optimization: the muscle forces that produce a motion with the least effort."""
-    from musculo.cli.flag_tasks import analyze_task, least_effort
+    from musculo.cli.flag_tasks import analyze_task, electromyograms, least_effort
 
-    analysis = least_effort(power, strength, passive, tendon, reserve, weight or [], opensim)
+    signals = electromyograms(emg, emg_channel or (), emg_side, emg_max or (), follow_emg)
+    analysis = least_effort(power, strength, passive, tendon, reserve, weight or [], opensim, signals)
     return analyze_task("so", analysis, given, forces or [], replace)
 
 

@@ -80,6 +80,38 @@ Report = Annotated[bool, typer.Option("--report/--no-report", help="Write report
 Force = Annotated[
     bool, typer.Option("--force", "-f", help="Run even if nothing changed, and allow to overwrite inputs.")
 ]
+Emg = Annotated[
+    Path | None,
+    typer.Option(
+        "--emg",
+        metavar="EMG",
+        help="Electromyograms, raw or envelopes (.c3d, .sto, .mot, .csv), shown behind activations. "
+        "Default: those of a C3D recording.",
+    ),
+]
+EmgChannels = Annotated[
+    list[str] | None,
+    typer.Option("--emg-channel", metavar="CHANNEL=MUSCLE", help="The muscle of a channel; repeatable."),
+]
+EmgSide = Annotated[
+    str, typer.Option("--emg-side", metavar="r|l", help="The side of channels whose names do not tell theirs.")
+]
+EmgMost = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--emg-max",
+        metavar="[CHANNEL=]VALUE",
+        help="What a maximal contraction gives, in the unit of the signal; repeatable. Default: 1.",
+    ),
+]
+FollowEmg = Annotated[
+    float | None,
+    typer.Option(
+        "--follow-emg",
+        metavar="W",
+        help="Keep activations near the electromyograms, with this weight beside 1 of the least effort.",
+    ),
+]
 Threads = Annotated[
     int | None, typer.Option("--jobs", "-j", metavar="N", help="Threads of this step. Default: all cores.")
 ]

@@ -9,10 +9,15 @@ import typer
 
 from musculo.cli.commands.step_flags import (
     RESULTS,
+    Emg,
+    EmgChannels,
+    EmgMost,
+    EmgSide,
     Feet,
     FillGaps,
     FilterLoads,
     Folder,
+    FollowEmg,
     ModelFile,
     Names,
     PlateLoads,
@@ -68,6 +73,11 @@ def walk(
         list[Path] | None,
         typer.Option("--forces", metavar="FORCES.xml", help="Force sets to add, for instance reserves; repeatable."),
     ] = None,
+    emg: Emg = None,
+    emg_channel: EmgChannels = None,
+    emg_side: EmgSide = "",
+    emg_max: EmgMost = None,
+    follow_emg: FollowEmg = None,
     time: Time = "",
     up: Up = "",
     zeros_as_gaps: Zeros = False,
@@ -96,6 +106,11 @@ def walk(
         renames=rename or (),
         feet=foot or (),
         plates=plate or (),
+        emg=emg,
+        emg_channels=emg_channel or (),
+        emg_side=emg_side,
+        emg_most=emg_max or (),
+        follow_emg=follow_emg,
     )
 
 

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from musculo.analyses.emg_targets import assigned_channels, emg_targets
 from musculo.analyses.static_optimization.least_effort import Status
 from musculo.analyses.static_optimization.reserves import actuators_of
 from musculo.analyses.static_optimization.share_load import static_optimization as shared_load
@@ -15,18 +16,21 @@ from musculo.arrays import FloatArray
 from musculo.diagnostics.doubtful_paths import largest_penalties, penalty_findings
 from musculo.diagnostics.finding import listed_frames
 from musculo.dynamics.inverse import inverse_dynamics
+from musculo.errors import InvalidInput
 from musculo.io.setup import StaticOptimizationAnalysis
 from musculo.io.tool_results import write_controls
 from musculo.model.body import GROUND
 from musculo.model.model import Model
 from musculo.muscle.fibers.equilibrium import muscle_equilibrium
-from musculo.muscle.paths.geometry import muscle_geometry
+from musculo.muscle.fibers.metabolic_cost import metabolic_rate
+from musculo.muscle.paths.geometry import PathGeometry, muscle_geometry, path_geometry
 from musculo.opensim_tools.analyze_tool.analysis_study import Study
 from musculo.opensim_tools.analyze_tool.force_tool import force_columns
 from musculo.opensim_tools.forces.coordinate_motors import driven_model, with_reserves
-from musculo.opensim_tools.records.descriptions import FORCES, STATIC_OPTIMIZATION
+from musculo.opensim_tools.records.descriptions import FORCES, METABOLIC_POWER, STATIC_OPTIMIZATION
 from musculo.opensim_tools.tasks import LeastEffort
 from musculo.opensim_tools.work import Work, largest
+from musculo.results.trial import BASAL, BODY, METABOLIC
 
 # Where OpenSim stops later, its activations of the arm that ships are within 5e-4 of the optimum (0.14 where it stops
 # at its default, 1e-4).
@@ -35,6 +39,7 @@ _FEW = 50  # iterations; OpenSim's default is 100
 # Powers beyond this make the cost so small that OpenSim stops early at any criterion: at 1e-8 its cost is 1.005 times
 # ours with a power of 4, 11 times with 6.
 _STEEP = 4.0
+_NO_SIGNAL = 0.01  # of a maximal contraction
 
 
 def static_optimization(study: Study, analysis: StaticOptimizationAnalysis) -> None:
@@ -46,6 +51,9 @@ def static_optimization(study: Study, analysis: StaticOptimizationAnalysis) -> N
     work = study.work
     if isinstance(analysis, LeastEffort) and analysis.reserve is not None:
         study = replace(study, model=with_reserves(study.model, analysis.reserve))
+    if isinstance(analysis, LeastEffort) and analysis.emg is not None:  # for the page, too: what is wrong is said now
+        emg = analysis.emg
+        assigned_channels(work.signals(emg.file), study.model, emg.channels, emg.side)
     if not analysis.use_model_force_set:
         work.note(f"{analysis.name}: actuators replace the model's forces; OpenSim 4.6 crashes on this")
         study = replace(study, model=driven_model(study.model))
@@ -57,7 +65,10 @@ def static_optimization(study: Study, analysis: StaticOptimizationAnalysis) -> N
             f"which with an activation_exponent of {power:g} can leave activations a tenth from the optimum or "
             "further; these are the optimum to rounding"
         )
-    optimum = _solve(study, analysis, exact=work.exact)
+    # flags ask for more than OpenSim's tool gives, and have the exact method for it
+    own = analysis if work.exact and isinstance(analysis, LeastEffort) else None
+    g = _geometry(study) if own is not None else None
+    optimum = _solve(study, analysis, work.exact, g)
     _say(optimum, study, work)
     _say_stretched(optimum, study, work)
     _say_reserves(optimum, study.model, work)
@@ -76,16 +87,63 @@ def static_optimization(study: Study, analysis: StaticOptimizationAnalysis) -> N
     controls = work.target(f"{study.name}_{analysis.name}_controls.xml")
     write_controls(controls, time, names, values)
     work.wrote(controls)
+    if own is not None and optimum.muscles:
+        _write_power(study, own, optimum, g)
     if study.compared:
         with work.beside(f"{analysis.name} with the exact method"):
             _compare(study, analysis, optimum, work)
 
 
-def _solve(study: Study, analysis: StaticOptimizationAnalysis, exact: bool) -> StaticOptimum:
+def _geometry(study: Study) -> PathGeometry:
+    """Of all that pulls along a path."""
+    motion = study.exact_motion
+    paths = len(study.model.muscles) < sum(force.path is not None for force in study.model.forces)
+    return (path_geometry if paths else muscle_geometry)(study.model, motion.q, motion.u, threads=study.work.threads)
+
+
+def _write_power(study: Study, analysis: LeastEffort, optimum: StaticOptimum, g: PathGeometry | None) -> None:
+    """Metabolic power of each muscle, of the body at rest and of both, for walks and studies of effort."""
+    motion, model = study.exact_motion, study.model
+    known = g if g is not None and g.names == model.muscle_names else None  # springs have paths, too
+    found = metabolic_rate(model, motion.q, motion.u, optimum, geometry=known, threads=study.work.threads)
+    names = (*found.muscles, BASAL, BODY)
+    values = np.column_stack([found.rate, np.full(len(study.time), found.basal), found.body])
+    target = study.file(analysis, METABOLIC)
+    study.work.write(target, "Metabolic power", study.time, names, values + 0.0, METABOLIC_POWER)  # no -0
+
+
+def _near(study: Study, asked: LeastEffort) -> tuple[dict[str, FloatArray] | None, dict[str, float]]:
+    """Measured activations to stay near, and the weights of their muscles."""
+    weights = dict(asked.weights)
+    if asked.emg is None or not asked.emg.weight:
+        return None, weights
+    work, emg = study.work, asked.emg
+    try:
+        targets = emg_targets(
+            work.signals(emg.file), study.model, study.time, emg.channels, emg.side, dict(emg.largest)
+        )
+    except InvalidInput as error:
+        advice = (
+            "--emg-max CHANNEL=VALUE, --emg-channel CHANNEL=MUSCLE, --emg-side and --time START:END say such things"
+        )
+        raise InvalidInput(f"{error} ({advice})") from None
+    low = [name for name, one in targets.items() if one.max(initial=0.0) < _NO_SIGNAL]
+    text = (
+        f"static optimization stays near the electromyograms of {', '.join(targets)}, with a weight of {emg.weight:g} "
+        "beside 1; nothing is shifted by an electromechanical delay"
+    )
+    work.note(text + (f"; {', '.join(low)} hardly have a signal" if low else ""))
+    return targets, dict.fromkeys(targets, emg.weight) | weights
+
+
+def _solve(
+    study: Study, analysis: StaticOptimizationAnalysis, exact: bool, g: PathGeometry | None = None
+) -> StaticOptimum:
     model, threads = study.model, study.work.threads
     motion = study.exact_motion if exact else study.motion
     loads = study.exact_loads if exact else [*study.loads, *study.simbody]
     chosen = analysis if exact and isinstance(analysis, LeastEffort) else LeastEffort()
+    targets, weights = _near(study, chosen)
     return shared_load(
         model,
         motion.q,
@@ -94,8 +152,10 @@ def _solve(study: Study, analysis: StaticOptimizationAnalysis, exact: bool) -> S
         power=analysis.activation_exponent,
         force_length_velocity=analysis.use_muscle_physiology,
         passive=chosen.passive,
-        weights=dict(chosen.weights),
+        weights=weights,
+        targets=targets,
         tendon=chosen.tendon,  # type: ignore[arg-type]
+        geometry=g,
         time=motion.time,
         method="exact" if exact else "opensim",
         wrapping="geodesic" if exact else "opensim",

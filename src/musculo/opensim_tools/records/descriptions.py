@@ -19,6 +19,11 @@ ACTUATION = (
     "negative where it takes energy up.\n" + UNITS
 )
 STATIC_OPTIMIZATION = "Activations of muscles and controls of actuators of least effort.\n\n"
+METABOLIC_POWER = (
+    "\nPower that muscles take from what the body eats: heat and work of their fibers (Bhargava 2004).\n\n"
+    "Parameters are OpenSim's: half of all fibers are slow; masses of muscles come from their strength.\n\n"
+    "Columns are muscles, the body at rest (basal), and all of the body.\n" + UNITS
+)
 JOINT_REACTION = "\nForces and moments of joints,\non the named bodies and in the named frames.\n\nUnits are SI.\n"
 MUSCLES = "\nStates, forces and moment arms of muscles in a motion." + UNITS
 POINT = "Of one point; units are SI.\n"
