@@ -13,6 +13,7 @@ from musculo.demo import arm, arm_flexion
 from musculo.errors import InvalidFile, InvalidInput, UnknownName
 from musculo.io import read_table, write_table
 from musculo.model import compare
+from musculo.results.external_loads import ExternalForce, ExternalLoads
 from musculo.signals import emg_agreement, emg_envelope
 
 # Sums of a few products in float64.
@@ -77,6 +78,24 @@ def test_data_frames_and_labeled_arrays_are_tables(tmp_path, made):
     assert_array_equal(near[0], near[1])
 
 
+def test_data_frames_of_coordinates_state_their_times():
+    """Loads over time are found at the frames of a data frame whose index is called time, as at those of a table."""
+    model = arm()
+    motion = musculo.motion_of(model, arm_flexion(), 6.0)
+    names = ("push_vx", "push_vy", "push_vz")
+    push = Table(motion.time, names, np.stack([5.0 * motion.time, 0.0 * motion.time, 0.0 * motion.time], axis=1))
+    loads = ExternalLoads("push", (ExternalForce("push", model.body_names[-1], "push_v"),), push)
+    tables = [Table(motion.time, model.coordinate_names, values) for values in (motion.q, motion.u, motion.udot)]
+    q, u, udot = (table.to_pandas() for table in tables)
+    expected = musculo.inverse_dynamics(model, motion.q, motion.u, motion.udot, loads=loads.at(motion.time))
+    assert_array_equal(musculo.inverse_dynamics(model, q, u, udot, loads=loads), expected)
+    effort = static_optimization(model, q, u, udot, loads=loads, reserves=1.0)
+    at = static_optimization(model, motion.q, motion.u, tau=expected, reserves=1.0)
+    assert_allclose(effort.activation, at.activation, atol=1e-9)
+    with pytest.raises(InvalidInput, match="give the times of the"):
+        static_optimization(model, q.reset_index(drop=True), u, udot, loads=loads, reserves=1.0)
+
+
 def test_a_data_frame_without_times_is_no_table():
     with pytest.raises(InvalidInput, match="index is called time"):
         musculo.motion_of(arm(), arm_flexion().to_pandas().reset_index(drop=True))
@@ -91,6 +110,40 @@ def test_files_of_statistics(tmp_path, ending):
     assert_allclose(again.values, table().values, rtol=1e-7 if ending == "sto" else 0.0)
     assert again.names == table().names
     assert again.degrees
+
+
+def test_markers_as_data_frames(tmp_path):
+    """A data frame, a file of statistics and a labeled array hold the same markers, and fit the same pose."""
+    model, motion = arm(), arm_flexion().between(0.0, 0.1)
+    at = musculo.kinematics(model, motion.coordinates(model)).markers(model.marker_names)
+    at[2, 1] = np.nan
+    markers = musculo.Markers(motion.time, model.marker_names, at)
+    frame = markers.to_pandas()
+    assert frame.index.name == "time"
+    assert list(frame.columns[:3]) == [f"{model.marker_names[0]}_{axis}" for axis in "xyz"]
+    write_table(markers.to_table(), tmp_path / "m.csv")
+    pairs = frame.set_axis([np.repeat(model.marker_names, 3), list("XYZ") * len(model.marker_names)], axis=1)
+    millimeters = 1e3 * frame
+    millimeters.attrs["units"] = dict.fromkeys(frame.columns, "mm")
+    for other in (
+        musculo.Markers.from_pandas(frame),
+        musculo.Markers.from_pandas(pairs),
+        musculo.Markers.from_pandas(millimeters),
+        musculo.Markers.from_table(read_table(tmp_path / "m.csv")),
+        musculo.Markers.from_xarray(markers.to_xarray().transpose("axis", "time", "marker")),
+    ):
+        assert other.names == markers.names
+        assert_allclose(other.position, markers.position, atol=1e-9)
+    assert_array_equal(markers[model.marker_names[1]], at[:, 1])
+    expected = musculo.inverse_kinematics(model, markers).q
+    for given in (frame, markers.to_xarray()):
+        assert_array_equal(musculo.inverse_kinematics(model, given).q, expected)
+    with pytest.raises(InvalidInput, match="three columns each"):
+        musculo.inverse_kinematics(model, motion.in_radians(model).to_pandas())
+    with pytest.raises(InvalidInput, match="in deg; give them in m"):
+        musculo.Markers.from_table(Table(motion.time, ("a_x", "a_y", "a_z"), at[:, 0], units=("deg",) * 3))
+    with pytest.raises(InvalidInput, match="labeled by time, marker, axis"):
+        musculo.Markers.from_xarray(markers.to_xarray().isel(axis=0))
 
 
 def test_files_that_are_no_tables(tmp_path):

@@ -128,9 +128,16 @@ def _rates_of(
 
 
 def times_in(value: object) -> FloatArray | None:
-    """The times of the frames of an argument (frames,) [s], where a table or an xarray states them."""
+    """The times of the frames of an argument (frames,) [s], where a table, a data frame or an xarray states them.
+
+    The index of a data frame counts if it is called time, as `to_pandas` leaves it.
+    """
     if isinstance(value, Table):
         return value.time
+    index = getattr(value, "index", None) if hasattr(value, "columns") else None
+    if getattr(index, "name", None) == "time":
+        found = np.asarray(index)
+        return found.astype(float) if found.ndim == 1 and found.dtype.kind in "fiu" else None
     coords = getattr(value, "coords", None)
     if getattr(value, "dims", None) is not None and coords is not None and "time" in coords:
         found = np.asarray(coords["time"])

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -21,6 +21,7 @@ from musculo.signals.gaps import Gap, fill_gaps, find_gaps
 from musculo.signals.natural_smoothing import even_times, resample
 
 if TYPE_CHECKING:
+    import pandas  # type: ignore[import-untyped]
     import xarray
 
 FARTHEST = 1e6
@@ -29,6 +30,8 @@ FARTHEST = 1e6
 _COLON, _SEPARATORS = ":", ":_-. |"
 # So many names at least speak for a prefix with another separator.
 _SURE = 3
+# Meters in units of columns.
+_METERS = {"m": 1.0, "": 1.0, "cm": 1e-2, "mm": 1e-3}
 # How a note on points at the origin ends.
 _ZEROS = "--zeros-as-gaps in the shell, or zeros_as_gaps() in Python, treats them as gaps"
 
@@ -106,6 +109,10 @@ class Markers:
         if name not in self.names:
             raise UnknownName("marker", name, self.names, self._where)
         return self.position[:, self.names.index(name)]
+
+    def __getitem__(self, name: str) -> FloatArray:
+        """The trajectory (frames, 3) of one marker [m], as `marker` has it."""
+        return self.marker(name)
 
     # --- parts and names --------------------------------------------------------------------------------------------
     def pick(self, names: Iterable[str]) -> Markers:
@@ -224,7 +231,60 @@ class Markers:
         units = ("m",) * len(names)
         return Table(self.time, names, values, False, units, "markers", {}, self.notes, self.provenance, self.source)
 
+    @classmethod
+    def from_table(cls, table: Table) -> Markers:
+        """Markers of a table with three columns each, `RASI_x`, `RASI_y`, `RASI_z`, as `to_table` makes them.
+
+        Columns are in meters, or in mm or cm where the table's `units` say so; those of no marker are left out.
+        """
+        known = dict(zip(table.names, table.values.T, strict=True))
+        units = dict(zip(table.names, table.units, strict=True)) if table.units else {}
+        stems = (name.removesuffix("_x") for name in table.names if name.endswith("_x"))
+        names = [stem for stem in stems if {f"{stem}_{axis}" for axis in AXES} <= known.keys()]
+        if not names:
+            raise InvalidInput(
+                f"{table.source or 'the table'} has no markers: three columns each, such as RASI_x, RASI_y and RASI_z; "
+                f"it has {', '.join(table.names[:6])}"
+            )
+        own = [units.get(f"{name}_{axis}", "m") for name in names for axis in AXES]
+        odd = {unit for unit in own if unit not in _METERS}
+        if odd:
+            raise InvalidInput(f"columns of markers are in {', '.join(sorted(odd))}; give them in m, cm or mm")
+        columns = [[_METERS[units.get(f"{n}_{a}", "m")] * known[f"{n}_{a}"] for a in AXES] for n in names]
+        position = np.moveaxis(np.array(columns), 2, 0)
+        rate = 0.0 if len(table) < 2 else float(1.0 / np.median(np.diff(table.time)))
+        return cls(table.time, tuple(names), position, rate, table.notes, table.provenance, table.source)
+
+    def to_pandas(self) -> pandas.DataFrame:
+        """A data frame by time with three columns a marker: `RASI_x`, `RASI_y`, `RASI_z` [m]."""
+        return self.to_table().to_pandas()
+
+    @classmethod
+    def from_pandas(cls, frame: pandas.DataFrame) -> Markers:
+        """Markers of a data frame by time, with columns as `to_pandas` has them, or pairs of marker and axis [m]."""
+        if frame.columns.nlevels == 2:
+            frame = frame.set_axis([f"{marker}_{str(axis).lower()}" for marker, axis in frame.columns], axis=1)
+        return cls.from_table(Table.from_pandas(frame))
+
+    @classmethod
+    def from_xarray(cls, array: xarray.DataArray) -> Markers:
+        """Markers of labeled positions (time, marker, axis) [m], in any order of these."""
+        if set(array.dims) != {"time", "marker", "axis"}:
+            raise InvalidInput(f"the array has the dimensions {array.dims}; markers are labeled by time, marker, axis")
+        return cls.from_table(Table.from_xarray(array.transpose("time", "marker", "axis")))
+
     def to_xarray(self) -> xarray.DataArray:
         """Labeled positions (time, marker, axis) [m]."""
         labels = {"time": self.time, "marker": self.names, "axis": AXES}
         return labeled("marker_position", self.position, labels, "m", self.provenance)
+
+
+def markers_of(value: Any) -> Any:
+    """The markers of a table, a data frame or a labeled array of positions; anything else is returned as it is."""
+    if isinstance(value, Table):
+        return Markers.from_table(value)
+    if getattr(value, "columns", None) is not None and hasattr(value, "index"):
+        return Markers.from_pandas(value)
+    if {"time", "marker"} <= set(getattr(value, "dims", ())):
+        return Markers.from_xarray(value)
+    return value

@@ -76,7 +76,8 @@ def inverse_kinematics(
     Args:
         model: the model; markers are matched by name. The name of a subject before them (`Subj1:RASI`) is dropped,
             with a warning, where the model has no such names.
-        markers: the recording; NaN where a marker was not visible, and then it has no weight in that frame.
+        markers: the recording, or a data frame or xarray of it; NaN where a marker was not visible, and then it has no
+            weight in that frame.
         weights: of markers by name; those not named have weight 1, as in the shell. Zero leaves a marker out.
         orientations: of sensors, alone or for the same frames as the markers; NaN where there was no measurement.
         orientation_weights: of sensors by name, likewise.

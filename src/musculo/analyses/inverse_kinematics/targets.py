@@ -19,7 +19,7 @@ from musculo.errors import InvalidInput, UnknownName
 from musculo.kernels.fit.pose_fit import Targets
 from musculo.kernels.tree.nodes import FUNCTION
 from musculo.model.model import Model
-from musculo.results.markers import Markers
+from musculo.results.markers import Markers, markers_of
 from musculo.results.orientations import Orientations
 from musculo.spatial.pose import Pose
 
@@ -59,7 +59,11 @@ class Tasks(NamedTuple):
 
 
 def recorded_for(model: Model, markers: M) -> tuple[M, list[Finding]]:
-    """Markers by the names of the model: a subject's name before them (`Subj1:RASI`) is dropped, with a warning."""
+    """Markers by the names of the model: a subject's name before them (`Subj1:RASI`) is dropped, with a warning.
+
+    A data frame or a labeled array of markers will do.
+    """
+    markers = markers_of(markers)
     if not isinstance(markers, Markers):
         return markers, []
     found = markers.named_like(model.marker_names)
