@@ -138,6 +138,7 @@ def test_markers_as_data_frames(tmp_path):
     expected = musculo.inverse_kinematics(model, markers).q
     for given in (frame, markers.to_xarray()):
         assert_array_equal(musculo.inverse_kinematics(model, given).q, expected)
+        assert musculo.view(model, motion, markers=given).data["markers"]["measured_names"] == list(model.marker_names)
     with pytest.raises(InvalidInput, match="three columns each"):
         musculo.inverse_kinematics(model, motion.in_radians(model).to_pandas())
     with pytest.raises(InvalidInput, match="in deg; give them in m"):

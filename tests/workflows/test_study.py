@@ -360,6 +360,18 @@ def _of_session(session: int) -> list[str]:
     return [line for line in told.splitlines() if not line.lstrip().startswith("Z")]
 
 
+def test_a_damaged_summary_is_named(study):
+    outcomes = run_study(study, jobs=1)
+    summary = study.folder / study.trials[1].key / trial_summary.SUMMARY
+    whole = summary.read_bytes()
+    for content in (whole[:200], b"", whole.replace(b"mass.npy", b"math.npy")):
+        summary.write_bytes(content)
+        with pytest.raises(InvalidFile, match=r"reach2.*is damaged.*delete it, and run the study again"):
+            collect(study, outcomes)
+    summary.unlink()
+    assert [one.resumed for one in run_study(study, jobs=1)] == [True, False, True, True]
+
+
 def test_two_runs_at_once_do_each_trial_once(study):
     """As when the client of a cluster was killed: a worker is still at it when the next client asks for the same."""
     with ThreadPoolExecutor(2) as pool:

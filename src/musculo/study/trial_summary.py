@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import zipfile
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from pathlib import Path
@@ -14,6 +15,7 @@ from musculo.analyses.trial_quantities import gait_cycles, joint_powers
 from musculo.arrays import FloatArray
 from musculo.diagnostics.actuators import judged_frames
 from musculo.dynamics.energy import total_mass
+from musculo.errors import InvalidFile
 from musculo.io.text import write_beside
 from musculo.model.named_sides import side_of
 from musculo.results.angle_columns import shown_units
@@ -155,11 +157,14 @@ def write_summary(path: Path, summary: TrialSummary) -> None:
 
 def read_summary(path: Path) -> TrialSummary:
     """What `write_summary` wrote."""
-    with np.load(path, allow_pickle=False) as known:
-        return TrialSummary(
-            tuple(str(name) for name in known["quantities"]),
-            tuple(str(unit) for unit in known["units"]),
-            np.asarray(known["curves"]),
-            bool(known["cycles"]),
-            float(known["mass"]),
-        )
+    try:
+        with np.load(path, allow_pickle=False) as known:
+            return TrialSummary(
+                tuple(str(name) for name in known["quantities"]),
+                tuple(str(unit) for unit in known["units"]),
+                np.asarray(known["curves"]),
+                bool(known["cycles"]),
+                float(known["mass"]),
+            )
+    except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile) as error:
+        raise InvalidFile(f"{path} is damaged ({error}); delete it, and run the study again") from None

@@ -21,7 +21,7 @@ from musculo.model.force import Muscle
 from musculo.model.model import Model
 from musculo.results.angle_columns import shown_units
 from musculo.results.external_loads import ExternalLoads
-from musculo.results.markers import Markers
+from musculo.results.markers import Markers, markers_of
 from musculo.results.result_base import Result
 from musculo.results.table import Table
 from musculo.results.tables_of_others import TableLike, table_of
@@ -138,7 +138,8 @@ def view(
         q = table_of(q)
     activation, forces = table_of(activation), table_of(forces)
     frames = frames_in(model, q, time)
-    measured = markers.named_like(model.marker_names) if isinstance(markers, Markers) else markers
+    given = markers_of(markers)
+    measured = given.named_like(model.marker_names) if isinstance(given, Markers) else given
     active, strong = of_result(q, "activation", activation), of_result(q, "force", forces)
     maker = _Maker(model, frames, active, strong, measured, loads, reactions, geometry, wrapping)
     scene = maker.made(min(len(frames.time), _MOST_FRAMES))
