@@ -21,7 +21,8 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))
 
 import musculo
 from musculo import absolute
-from musculo.cli.flag_tasks import MotionFlags, inverse_dynamics_task
+from musculo.cli.commands.step_flags import MotionFlags
+from musculo.cli.flag_tasks import inverse_dynamics_task
 from musculo.opensim_tools.setup_runner import run_setup
 from trees import data_folder
 
@@ -39,7 +40,7 @@ def main() -> None:
         with tempfile.TemporaryDirectory() as out:
             start = time.process_time()
             run_setup(
-                inverse_dynamics_task(MotionFlags(model_file, motion, loads, "6", "")), exact=True, output=Path(out)
+                inverse_dynamics_task(MotionFlags(model_file, motion, loads, lowpass="6")), exact=True, output=Path(out)
             )
             tool.append(time.process_time() - start)
         model = musculo.read_osim(model_file)

@@ -13,7 +13,7 @@ import pytest
 
 import musculo
 from musculo.cli.main import app
-from musculo.cli.overwriting import OUTPUTS
+from musculo.cli.making_commands import OUTPUTS
 from musculo.demo import ARM_FILE, arm
 from musculo.opensim_tools.records.named_files import refuse_one_name
 from support import tool_setups

@@ -6,8 +6,20 @@ import math
 from collections.abc import Sequence
 from dataclasses import fields, replace
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
+from musculo.cli.commands.step_flags import (
+    ControlFlags,
+    EffortFlags,
+    EmgFlags,
+    ForwardFlags,
+    MotionFlags,
+    MuscleFlags,
+    PoseFlags,
+    ReactionFlags,
+    ResidualFlags,
+    ScaleFlags,
+)
 from musculo.cli.exit_codes import WrongUsage
 from musculo.cli.flag_values import check_axis, check_word, numbers_of, pairs_of, renames_of, span_of, weights_of
 from musculo.errors import InvalidInput, UnknownName
@@ -18,14 +30,12 @@ from musculo.io.setup import (
     JointReactionAnalysis,
     ManualScale,
     MarkerTask,
-    MuscleAnalysis,
     RRASetup,
     ScaleSetup,
     StaticOptimizationAnalysis,
     read_setup,
     read_tasks,
 )
-from musculo.io.setup.analyses import Analysis
 from musculo.io.setup.kinematics_setups import Task
 from musculo.io.setup.scale_setup import GenericModel, MarkerPlacer
 from musculo.io.storage import read_storage
@@ -75,6 +85,13 @@ def inverse_kinematics_task(
     return kinematics_of(model, markers, (*changed, *added), span_of(time), places, prepare)
 
 
+def kinematics_task(flags: PoseFlags) -> InverseKinematicsTask:
+    """Of `musculo ik`."""
+    prepare = preparation(flags.fill_gaps, up=flags.up, zeros_as_gaps=flags.zeros_as_gaps, renames=flags.rename or ())
+    weights = flags.weight or ()
+    return inverse_kinematics_task(flags.model, flags.markers, flags.tasks, weights, flags.time, flags.places, prepare)
+
+
 def preparation(
     fill_gaps: float | None,
     loads_cutoff: float | None = None,
@@ -107,121 +124,126 @@ def preparation(
     return Preparation(fill_gaps, loads_cutoff, resample, up or None, zeros_as_gaps, tuple(feet), owners, names)
 
 
-class MotionFlags(NamedTuple):
-    """Of every step that analyzes a motion."""
-
-    model: Path
-    motion: Path
-    loads: Path | None
-    lowpass: str
-    time: str
-    prepare: Preparation = NOTHING
-
-
-def inverse_dynamics_task(given: MotionFlags, check: bool = False) -> InverseDynamicsTask:
+def inverse_dynamics_task(flags: MotionFlags, check: bool = False) -> InverseDynamicsTask:
     """Generalized forces of a motion; muscles do nothing. `check`: by a second formulation, too."""
-    return moments_of(_inputs(given), check)
+    return moments_of(_inputs(flags), check)
 
 
-def analyze_task(
-    command: str,
-    analysis: Analysis,
-    given: MotionFlags,
-    force_sets: Sequence[Path] = (),
-    replace_forces: bool = False,
-) -> AnalyzeTask:
-    """One analysis of a motion."""
-    return analysis_of(command, analysis, _inputs(given), force_sets, replace_forces)
+def effort_task(flags: MotionFlags, effort: EffortFlags, emg: EmgFlags) -> AnalyzeTask:
+    """Activations of least effort along a motion."""
+    return analysis_of(
+        "so", _least_effort(effort, electromyograms(emg)), _inputs(flags), effort.forces or (), effort.replace
+    )
 
 
-def _inputs(given: MotionFlags) -> MotionInputs:
-    cutoff, notes = _cutoff(given)
-    return MotionInputs(given.model, given.motion, given.loads, cutoff, span_of(given.time), given.prepare, notes)
+def reaction_task(flags: MotionFlags, reactions: ReactionFlags) -> AnalyzeTask:
+    """Loads of joints along a motion."""
+    return analysis_of("jr", _joint_reaction(flags.model, reactions), _inputs(flags), reactions.forces or ())
 
 
-def forward_task(
-    model: Path,
-    controls: Path | None,
-    states: Path | None,
-    equilibrium: bool | None,
-    loads: Path | None,
-    force_sets: Sequence[Path],
-    tolerance: float,
-    time: str,
-) -> ForwardSetup:
+def muscle_task(flags: MuscleFlags) -> AnalyzeTask:
+    """Series of muscles along a motion, at the activations of a file."""
+    analysis = MusclesAtActivations(
+        name="MuscleAnalysis",
+        muscle_list=tuple(flags.muscle or ("all",)),
+        moment_arm_coordinate_list=tuple(flags.coordinate or ("all",)),
+        activation_file=flags.activation,
+    )
+    motion = MotionFlags(
+        flags.model,
+        flags.motion,
+        lowpass=flags.lowpass,
+        fill_gaps=flags.fill_gaps,
+        resample=flags.resample,
+        time=flags.time,
+    )
+    return analysis_of("muscles", analysis, _inputs(motion))
+
+
+def _inputs(flags: MotionFlags) -> MotionInputs:
+    prepare = preparation(
+        flags.fill_gaps,
+        flags.filter_loads,
+        flags.loads,
+        flags.resample,
+        feet=flags.foot or (),
+        plates=flags.plate or (),
+    )
+    cutoff, notes = _cutoff(flags, prepare)
+    return MotionInputs(flags.model, flags.motion, flags.loads, cutoff, span_of(flags.time), prepare, notes)
+
+
+def forward_task(flags: ForwardFlags) -> ForwardSetup:
     """A simulation under the controls of a file."""
-    start, end = span_of(time)
+    start, end = span_of(flags.time)
     if not (math.isfinite(start) and math.isfinite(end) and start < end):
-        raise WrongUsage(f"--time {time}: a simulation needs both times; write it as START:END, for instance 0:0.5")
-    if not 1e-14 < tolerance < 1.0:
-        raise WrongUsage(f"--tolerance {tolerance:g}: give an error of a step above 1e-14 and below 1")
+        raise WrongUsage(
+            f"--time {flags.time}: a simulation needs both times; write it as START:END, for instance 0:0.5"
+        )
+    if not 1e-14 < flags.tolerance < 1.0:
+        raise WrongUsage(f"--tolerance {flags.tolerance:g}: give an error of a step above 1e-14 and below 1")
+    controls, states, equilibrium = flags.controls, flags.states, flags.equilibrium
     given = (Controller(CONTROL_SET_CONTROLLER, "controls", controls_file=controls),) if controls is not None else ()
     if controls is not None and not controls.exists():
         raise InvalidInput(f"there is no file {controls}; give a file of controls (.sto, .xml), or omit --controls")
     return ForwardSetup(
-        _name(model),
-        model_file=model,
-        force_set_files=tuple(force_sets),
+        flags.model.stem,
+        model_file=flags.model,
+        force_set_files=tuple(flags.forces or ()),
         initial_time=start,
         final_time=end,
         states_final_time=True,
         solve_for_equilibrium_for_auxiliary_states=states is None if equilibrium is None else equilibrium,
-        integrator_error_tolerance=tolerance,
+        integrator_error_tolerance=flags.tolerance,
         controllers=given,
-        external_loads_file=loads,
+        external_loads_file=flags.loads,
         states_file=states,
-        source=f"forward_{_name(model)}",
+        source=f"forward_{flags.model.stem}",
     )
 
 
-class TrackingFlags(NamedTuple):
-    """What the tools that follow a motion share, beside it."""
-
-    tasks: Path | None
-    actuators: Sequence[Path]
-    limits: Path | None
-
-
-def _tracking(tool: str, flags: MotionFlags, tracked: TrackingFlags) -> dict[str, Any]:
-    """Fields of set-ups of both tools."""
+def _tracking(tool: str, flags: ResidualFlags | ControlFlags) -> dict[str, Any]:
+    """Fields of set-ups of both tools that follow a motion."""
     start, end = span_of(flags.time)
     cutoff, notes = _cutoff(flags)
     return {
-        "name": _name(flags.motion),
+        "name": flags.motion.stem,
         "model_file": flags.model,
-        "force_set_files": tuple(tracked.actuators),
+        "force_set_files": tuple(flags.actuators or ()),
         "initial_time": start,
         "final_time": end,
         "external_loads_file": flags.loads,
         "desired_kinematics_file": flags.motion,
-        "task_set_file": tracked.tasks,
-        "constraints_file": tracked.limits,
+        "task_set_file": flags.tasks,
+        "constraints_file": flags.limits,
         "lowpass_cutoff_frequency": cutoff,
         "notes": notes,
-        "source": f"{tool}_{_name(flags.motion)}",
+        "source": f"{tool}_{flags.motion.stem}",
     }
 
 
-def residual_reduction_setup(flags: MotionFlags, tracked: TrackingFlags, body: str) -> RRASetup:
+def residual_reduction_setup(flags: ResidualFlags) -> RRASetup:
     """A motion that actuators follow in the place of muscles."""
     return RRASetup(
-        **_tracking("rra", flags, tracked),
+        **_tracking("rra", flags),
         replace_force_set=True,
-        adjust_com_to_reduce_residuals=bool(body),
-        adjusted_com_body=body,
-        output_model_file=Path(f"{_name(flags.motion)}_adjusted.osim") if body else None,
+        adjust_com_to_reduce_residuals=bool(flags.body),
+        adjusted_com_body=flags.body,
+        output_model_file=Path(f"{flags.motion.stem}_adjusted.osim") if flags.body else None,
     )
 
 
-def muscle_control_task(
-    flags: MotionFlags, tracked: TrackingFlags, window: float, slow: bool, reserve: float | None
-) -> MuscleControlTask:
+def muscle_control_task(flags: ControlFlags) -> MuscleControlTask:
     """A motion that muscles follow, with the actuators of files and reserves beside them."""
-    strength = _strength(reserve)
-    if not (math.isfinite(window) and window > 0.0):
-        raise WrongUsage(f"--window {window:g}: give seconds above zero, for instance 0.01")
-    given = _tracking("cmc", flags, tracked)
-    return MuscleControlTask(**given, cmc_time_window=window, use_fast_optimization_target=not slow, reserve=strength)
+    strength = _strength(flags.reserve)
+    if not (math.isfinite(flags.window) and flags.window > 0.0):
+        raise WrongUsage(f"--window {flags.window:g}: give seconds above zero, for instance 0.01")
+    return MuscleControlTask(
+        **_tracking("cmc", flags),
+        cmc_time_window=flags.window,
+        use_fast_optimization_target=not flags.slow,
+        reserve=strength,
+    )
 
 
 def _strength(reserve: float | None) -> float | None:
@@ -231,98 +253,75 @@ def _strength(reserve: float | None) -> float | None:
     return reserve or None
 
 
-def joint_reaction(
-    model: Path, forces: Path | None, joints: Sequence[str], on: str, frame: str
-) -> JointReactionAnalysis:
+def _joint_reaction(model: Path, flags: ReactionFlags) -> JointReactionAnalysis:
     """Loads of joints, with the muscle forces of a file; without one, muscles give nothing."""
     from musculo.dynamics.loads.load_choice import SIDES
 
-    check_word("--on", on, SIDES)
+    joints = flags.joint or ()
+    check_word("--on", flags.on, SIDES)
     named = () if everything(joints) else joints
-    if named or frame not in (GROUND, *SIDES):
+    if named or flags.frame not in (GROUND, *SIDES):
         # before anything is compiled, which takes minutes
         known = read_osim(model)
         for name in named:
             known.joint(name)
-        if frame not in SIDES:
-            known.placement(frame)
+        if flags.frame not in SIDES:
+            known.placement(flags.frame)
     return LoadsOfGivenForces(
         name="JointReaction",
-        forces_file=forces,
+        forces_file=flags.muscle_forces,
         joint_names=tuple(joints) or ("ALL",),
-        apply_on_bodies=(on,),
-        express_in_frame=(frame,),
+        apply_on_bodies=(flags.on,),
+        express_in_frame=(flags.frame,),
     )
 
 
-def muscle_files(muscles: Sequence[str], coordinates: Sequence[str], activation: Path | None) -> MuscleAnalysis:
-    """Series of muscles, at the activations of a file."""
-    return MusclesAtActivations(
-        name="MuscleAnalysis",
-        muscle_list=tuple(muscles) or ("all",),
-        moment_arm_coordinate_list=tuple(coordinates) or ("all",),
-        activation_file=activation,
-    )
-
-
-def least_effort(
-    power: float,
-    physiology: bool,
-    passive: bool,
-    tendon: str,
-    reserve: float | None,
-    weights: Sequence[str],
-    opensim: bool,
-    emg: Electromyograms | None = None,
-) -> StaticOptimizationAnalysis:
+def _least_effort(flags: EffortFlags, emg: Electromyograms | None) -> StaticOptimizationAnalysis:
     """Activations of least effort."""
     from musculo.analyses.static_optimization.least_effort import check_power
 
-    check_word("--tendon", tendon, TENDONS)
+    weights = flags.weight or ()
+    check_word("--tendon", flags.tendon, TENDONS)
     follows = emg is not None and emg.weight > 0.0
-    if opensim and (passive or tendon != "rigid" or weights or follows):
+    if flags.opensim and (flags.passive or flags.tendon != "rigid" or weights or follows):
         raise WrongUsage(
             "--like-opensim knows no --passive, --tendon, --weight or --follow-emg: OpenSim's tendons are rigid, its "
             "fibers resist nothing, and all muscles weigh the same"
         )
-    if follows and power != 2.0:
-        raise WrongUsage(f"--follow-emg goes with --power 2, not {power:g}: the effort is the square of the distance")
-    strength = _strength(reserve)
+    if follows and flags.power != 2.0:
+        raise WrongUsage(
+            f"--follow-emg goes with --power 2, not {flags.power:g}: the effort is the square of the distance"
+        )
+    strength = _strength(flags.reserve)
     try:
-        check_power(power)
+        check_power(flags.power)
     except InvalidInput as error:
         raise WrongUsage(f"--{error}") from None
     return LeastEffort(
         name="StaticOptimization",
-        activation_exponent=power,
-        use_muscle_physiology=physiology,
-        passive=passive,
-        tendon=tendon,
+        activation_exponent=flags.power,
+        use_muscle_physiology=flags.strength,
+        passive=flags.passive,
+        tendon=flags.tendon,
         reserve=strength,
         weights=tuple(weights_of(weights)),
         emg=emg,
     )
 
 
-def electromyograms(
-    file: Path | None,
-    channels: Sequence[str],
-    side: str,
-    largest: Sequence[str],
-    weight: float | None,
-    recording: Path | None = None,
-) -> Electromyograms | None:
+def electromyograms(flags: EmgFlags, recording: Path | None = None) -> Electromyograms | None:
     """Signals of a file, or of a recording that has analog channels; None where none are given."""
-    given, more = file or recording, bool(channels or side or largest or weight is not None)
+    channels, side, weight = flags.emg_channel or (), flags.emg_side, flags.follow_emg
+    given, more = flags.emg or recording, bool(channels or side or flags.emg_max or weight is not None)
     if given is None and more:
         raise WrongUsage("--emg-channel, --emg-side, --emg-max and --follow-emg need electromyograms; give --emg")
-    if given is None or (file is None and not more):  # pages show those of a recording unasked
+    if given is None or (flags.emg is None and not more):  # pages show those of a recording unasked
         return None
     if side:
         check_word("--emg-side", side, ("r", "l"))
     if weight is not None and not (math.isfinite(weight) and weight > 0.0):
         raise WrongUsage(f"--follow-emg {weight:g}: give a weight above zero, or omit it")
-    pairs = [("", text) if "=" not in text else pairs_of("--emg-max", [text])[0] for text in largest]
+    pairs = [("", text) if "=" not in text else pairs_of("--emg-max", [text])[0] for text in flags.emg_max or ()]
     most = []
     for name, text in pairs:
         (value,) = numbers_of(f"--emg-max {name}", text, 1)
@@ -332,21 +331,11 @@ def electromyograms(
     return Electromyograms(given, tuple(pairs_of("--emg-channel", channels)), side, tuple(most), weight or 0.0)
 
 
-def scale_task(
-    model: Path,
-    output: Path,
-    *,
-    setup: Path | None,
-    factors: Sequence[str],
-    mass: float | None,
-    static: Path | None,
-    tasks: Path | None,
-    markers: Path | None,
-    time: str,
-    keep_mass: bool,
-    prepare: Preparation = NOTHING,
-) -> ScaleTask:
+def scale_task(flags: ScaleFlags) -> ScaleTask:
     """A subject's model: measurements and order of a set-up file, factors by hand, markers of a static trial."""
+    setup, static, mass, markers = flags.setup, flags.static, flags.mass, flags.markers
+    factors = flags.factors or ()
+    prepare = preparation(flags.fill_gaps, up=flags.up, zeros_as_gaps=flags.zeros_as_gaps, renames=flags.rename or ())
     if setup is None and static is None and mass is None and markers is None and not factors:
         raise WrongUsage(
             "nothing says how to scale; give --factors BODY=X,Y,Z, --setup with measurements, --static with a trial "
@@ -354,11 +343,11 @@ def scale_task(
         )
     if mass is not None and not (math.isfinite(mass) and mass > 0.0):
         raise WrongUsage(f"--mass {mass:g}: give the mass of the whole subject, above zero [kg]")
-    known = read_setup(setup) if setup is not None else ScaleSetup(output.stem, placer=MarkerPlacer(apply=False))
+    known = read_setup(setup) if setup is not None else ScaleSetup(flags.output.stem, placer=MarkerPlacer(apply=False))
     if not isinstance(known, ScaleSetup):
         raise InvalidInput(f"{setup} is not a set-up of the ScaleTool; give one, or --factors")
     manual = tuple(_manual(name, text) for name, text in pairs_of("--factors", factors))
-    span = span_of(time)
+    span = span_of(flags.time)
     scaler, placer = known.scaler, known.placer
     if manual:
         order = tuple(dict.fromkeys((*scaler.scaling_order, "manualScale")))
@@ -366,23 +355,25 @@ def scale_task(
         scaler = replace(scaler, manual_scales=(*kept, *manual), scaling_order=order)
     if static is not None:
         # a range that no set-up states, and no flag, is the whole trial
-        stated = [part.time_range if part.time_range[1] >= 0.0 and not time else span for part in (scaler, placer)]
+        stated = [
+            part.time_range if part.time_range[1] >= 0.0 and not flags.time else span for part in (scaler, placer)
+        ]
         scaler = replace(scaler, marker_file=static, time_range=stated[0])
         placer = replace(placer, apply=True, marker_file=static, time_range=stated[1])
-    if tasks is not None:
-        placer = replace(placer, tasks=read_tasks(tasks))
-    if keep_mass:
+    if flags.tasks is not None:
+        placer = replace(placer, tasks=read_tasks(flags.tasks))
+    if flags.keep_mass:
         scaler = replace(scaler, preserve_mass_distribution=True)
-    placer = replace(placer, output_model_file=output if placer.apply else None)
+    placer = replace(placer, output_model_file=flags.output if placer.apply else None)
     generic = known.generic_model
     own = {field.name: getattr(known, field.name) for field in fields(known)}
     return replace(
         ScaleTask(**own, preparation=prepare),
         mass=known.mass if mass is None else mass,
-        generic_model=GenericModel(model, markers or generic.marker_set_file),
-        scaler=replace(scaler, output_model_file=None if placer.apply else output),
+        generic_model=GenericModel(flags.model, markers or generic.marker_set_file),
+        scaler=replace(scaler, output_model_file=None if placer.apply else flags.output),
         placer=placer,
-        source=f"scale_{output.stem}",
+        source=f"scale_{flags.output.stem}",
     )
 
 
@@ -393,13 +384,15 @@ def _manual(body: str, text: str) -> ManualScale:
     return ManualScale(body, (x, y, z))
 
 
-def _cutoff(given: MotionFlags) -> tuple[float, tuple[str, ...]]:
+def _cutoff(
+    flags: MotionFlags | ResidualFlags | ControlFlags, prepare: Preparation = NOTHING
+) -> tuple[float, tuple[str, ...]]:
     """The frequency that is meant [Hz], negative for none as OpenSim has it, and what is to be said about it."""
-    text, motion = given.lowpass, given.motion
+    text, motion = flags.lowpass, flags.motion
     if not text:
         return -1.0, ()
     if text.strip().lower() == AUTO:
-        found = suggested_cutoff(given.prepare.motion(read_storage(motion)), read_osim(given.model))
+        found = suggested_cutoff(prepare.motion(read_storage(motion)), read_osim(flags.model))
         if found is None:
             raise InvalidInput(
                 f"--lowpass {AUTO}: {motion} has no coordinate that moves, or few or uneven frames; give a frequency"
@@ -412,8 +405,3 @@ def _cutoff(given: MotionFlags) -> tuple[float, tuple[str, ...]]:
     if not (math.isfinite(cutoff) and cutoff > 0.0):
         raise WrongUsage(f"--lowpass {text}: give a frequency above zero [Hz] or {AUTO}, or omit it")
     return cutoff, ()
-
-
-def _name(path: Path) -> str:
-    """Results are called after the recording or motion they are made from."""
-    return path.stem

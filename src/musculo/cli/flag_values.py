@@ -84,3 +84,9 @@ def check_axis(option: str, text: str) -> None:
 def check_word(option: str, word: str, known: Sequence[str]) -> None:
     if word not in known:
         raise WrongUsage(f"{option} {word}: give one of {', '.join(known)}")
+
+
+def check_page(output: Path | None) -> None:
+    """Refuse a page under the name of a model or a table: of a folder of results, no flag says which files it reads."""
+    if output is not None and output.suffix.lower() != ".html":
+        raise WrongUsage(f"the page {output} would be no .html file; give it a name that ends in .html")

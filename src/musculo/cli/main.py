@@ -12,14 +12,14 @@ from typing import Annotated
 import typer
 
 from musculo import __version__
+from musculo.cli.commands.command_flags import FitFlags, ReportFlags, RunFlags, UncertaintyFlags, ViewFlags
 from musculo.cli.commands.pipeline import add_commands
 from musculo.cli.commands.sensor_commands import add_sensor_commands
-from musculo.cli.commands.step_flags import Strict
-from musculo.cli.commands.uncertainty_flags import add_uncertainty_command
+from musculo.cli.commands.step_flags import Json, Quiet, Strict
 from musculo.cli.commands.whole_trial import add_trial_commands
 from musculo.cli.compiling import started_by_shell
 from musculo.cli.exit_codes import BAD_INPUT, EXIT_CODES, READER_GONE, STOPPED, WRONG_USAGE, WrongUsage
-from musculo.cli.overwriting import Commands
+from musculo.cli.making_commands import Commands, of_flags
 from musculo.cli.starting import imports_begin, imports_end
 from musculo.errors import MusculoError, MusculoWarning
 
@@ -33,8 +33,6 @@ app = Commands(
     rich_markup_mode=None,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-
-ModelFile = Annotated[Path, typer.Argument(metavar="MODEL.osim", help="An OpenSim model of any version since 1.9.1.")]
 
 
 def _print_version(wanted: bool) -> None:
@@ -60,7 +58,7 @@ def info(
     as_json: Annotated[
         bool, typer.Option("--json", help="Print JSON (SI units and radians) instead of tables.")
     ] = False,
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print errors only.")] = False,
+    quiet: Quiet = False,
 ) -> None:
     """Show what a model holds: bodies, joints, coordinates and what drives them, muscles, and what is ignored."""
     if model is None:
@@ -79,7 +77,7 @@ def demo(
         Path, typer.Option("--output", "-o", metavar="FOLDER", help="The folder for the page and the results.")
     ] = Path("musculo-demo"),
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Write the files and print nothing.")] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print the outcome as JSON.")] = False,
+    as_json: Json = False,
     strict: Strict = False,
 ) -> None:
     """Flex an elbow: compute angles, moments, muscle forces and joint loads from markers, as a page and files."""
@@ -90,8 +88,8 @@ def demo(
 
 @app.command()
 def warmup(
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print errors only.")] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print the outcome as JSON.")] = False,
+    quiet: Quiet = False,
+    as_json: Json = False,
 ) -> None:
     """Compile all kernels for this machine once, so that no step has to wait.
 
@@ -144,33 +142,8 @@ def reproduce(
 
 
 @app.command(epilog=EXIT_CODES)
-def run(
-    setups: Annotated[list[Path], typer.Argument(metavar="SETUP.xml...", help="Set-up files of OpenSim's tools.")],
-    exact: Annotated[
-        bool, typer.Option("--exact/--like-opensim", help="Exact methods, or OpenSim's own, known faults included.")
-    ] = False,
-    output: Annotated[
-        Path | None, typer.Option("--output", "-o", metavar="FOLDER", help="The folder for all results.")
-    ] = None,
-    jobs: Annotated[
-        int, typer.Option("--jobs", "-j", metavar="N", help="Run N set-ups at a time, each in a process.")
-    ] = 1,
-    threads: Annotated[
-        int | None, typer.Option("--threads", metavar="N", help="Threads of each set-up. Default: all cores.")
-    ] = None,
-    no_compare: Annotated[
-        bool, typer.Option("--no-compare", help="Do not compare OpenSim's method with the exact one.")
-    ] = False,
-    force: Annotated[
-        bool, typer.Option("--force", "-f", help="Run even if nothing changed, and allow to overwrite inputs.")
-    ] = False,
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print errors only.")] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print the outcome as JSON.")] = False,
-    report: Annotated[
-        bool, typer.Option("--report/--no-report", help="Write one page, report.html, in each folder of results.")
-    ] = True,
-    strict: Strict = False,
-) -> None:
+@of_flags
+def run(flags: RunFlags) -> None:
     """Run set-up files of OpenSim's tools: same files, same numbers.
 
     The tools: ScaleTool, InverseKinematicsTool, InverseDynamicsTool, AnalyzeTool, ForwardTool, RRATool, CMCTool,
@@ -178,53 +151,32 @@ def run(
     """
     from musculo.cli.run_setups import Options, run_setups
 
-    options = Options(exact, output, not no_compare, force, threads)
-    raise typer.Exit(run_setups(setups, options, jobs, quiet, as_json, report, strict))
+    options = Options(flags.exact, flags.output, not flags.no_compare, flags.force, flags.threads)
+    code = run_setups(flags.setups, options, flags.jobs, flags.quiet, flags.as_json, flags.report, flags.strict)
+    raise typer.Exit(code)
 
 
 add_trial_commands(app)
 add_commands(app)
 add_sensor_commands(app)
-add_uncertainty_command(app)
+
+
+@app.command(epilog=EXIT_CODES)
+@of_flags
+def uncertainty(flags: UncertaintyFlags) -> None:
+    """Monte Carlo of a trial: percentiles of angles, moments, muscle forces and joint loads, and their sources."""
+    from musculo.cli.commands.uncertainty_command import run_uncertainty
+
+    raise typer.Exit(run_uncertainty(flags))
 
 
 @app.command()
-def view(
-    model: ModelFile,
-    motion: Annotated[
-        Path | None, typer.Argument(metavar="[MOTION.mot]", help="Coordinates over time. Default: the default pose.")
-    ] = None,
-    activation: Annotated[
-        Path | None, typer.Option("--activation", metavar="FILE.sto", help="Activations, which color the muscles.")
-    ] = None,
-    forces: Annotated[
-        Path | None, typer.Option("--forces", metavar="FILE.sto", help="Forces of muscles, shown as curves.")
-    ] = None,
-    markers: Annotated[
-        Path | None, typer.Option("--markers", metavar="FILE.trc", help="Measured markers (.trc, .c3d, .sto).")
-    ] = None,
-    loads: Annotated[
-        Path | None, typer.Option("--loads", metavar="FILE.xml", help="External loads: ground reaction arrows.")
-    ] = None,
-    reactions: Annotated[
-        Path | None, typer.Option("--reactions", metavar="FILE.sto", help="Joint reactions: arrows at the joints.")
-    ] = None,
-    geometry: Annotated[
-        Path | None,
-        typer.Option("--geometry", metavar="FOLDER", help="Bone meshes (.vtp, .obj, .stl); also $MUSCULO_GEOMETRY."),
-    ] = None,
-    output: Annotated[
-        Path | None, typer.Option("--output", "-o", metavar="PAGE.html", help="Default: a temporary file.")
-    ] = None,
-    no_open: Annotated[bool, typer.Option("--no-open", help="Write the page and do not open it.")] = False,
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print errors only.")] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print the outcome as JSON.")] = False,
-) -> None:
+@of_flags
+def view(flags: ViewFlags) -> None:
     """Show a model or its motion in the browser: one page that needs no network."""
-    from musculo.cli.commands.view import ShownFiles, open_viewer
+    from musculo.cli.commands.view import open_viewer
 
-    files = ShownFiles(model, motion, activation, forces, markers, loads, reactions, geometry)
-    open_viewer(files, output, not no_open, quiet, as_json)
+    open_viewer(flags)
 
 
 @app.command()
@@ -236,8 +188,8 @@ def convert(
         typer.Option("--opensim-rounding", help="Round old joint frames and inertias to six digits, as OpenSim does."),
     ] = False,
     force: Annotated[bool, typer.Option("--force", "-f", help="Replace OUT.osim if it exists.")] = False,
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print errors only.")] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print the outcome as JSON.")] = False,
+    quiet: Quiet = False,
+    as_json: Json = False,
 ) -> None:
     """Write a model in the newest version of OpenSim's format, without losses."""
     from musculo.cli.commands.convert import convert_model
@@ -262,8 +214,8 @@ def study(
     pages: Annotated[bool, typer.Option("--pages", help="Write a page for every trial, too.")] = False,
     zarr: Annotated[bool, typer.Option("--zarr", help="Write the curves as a Zarr folder, too.")] = False,
     dry: Annotated[bool, typer.Option("--list", help="List the trials and run none.")] = False,
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print errors only.")] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print the outcome as JSON.")] = False,
+    quiet: Quiet = False,
+    as_json: Json = False,
 ) -> None:
     """Run all trials of all subjects, and collect them: curves, peaks, one page. A second call continues the first."""
     from musculo.cli.commands.study_command import make_study
@@ -285,8 +237,8 @@ def c3d(
         str, typer.Option("--forward", metavar="x|-x|y|-y|z|-z", help="The axis that becomes x. Default: x.")
     ] = "",
     force: Annotated[bool, typer.Option("--force", "-f", help="Replace files that exist.")] = False,
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print errors only.")] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print the outcome as JSON.")] = False,
+    quiet: Quiet = False,
+    as_json: Json = False,
 ) -> None:
     """Write what a C3D file holds as files that OpenSim reads: markers, forces of plates, channels, events."""
     from musculo.cli.commands.c3d_command import convert_recording
@@ -295,76 +247,21 @@ def c3d(
 
 
 @app.command("fit-paths")
-def fit_paths(
-    model: ModelFile,
-    output: Annotated[Path, typer.Option("--output", "-o", metavar="OUT.osim", help="The model with fitted paths.")],
-    motion: Annotated[
-        Path | None,
-        typer.Option("--motion", metavar="FILE.mot", help="Fit around the poses of this motion, not over all ranges."),
-    ] = None,
-    span: Annotated[
-        list[str] | None,
-        typer.Option("--range", metavar="NAME=LOW:HIGH", help="Range of a coordinate [deg, m]. Default: its own."),
-    ] = None,
-    margin: Annotated[
-        float | None,
-        typer.Option("--margin", metavar="DEG", help="How far around the poses of --motion. Default: 10, and 1 cm."),
-    ] = None,
-    tolerance: Annotated[
-        float,
-        typer.Option(
-            "--tolerance",
-            metavar="MM",
-            help="Largest root mean square of the errors of length and moment arms; the worst may be ten times that.",
-        ),
-    ] = 0.5,
-    degree: Annotated[
-        str, typer.Option("--degree", metavar="D|LOW:HIGH", help="The degree of the polynomials.")
-    ] = "2:6",
-    muscle: Annotated[
-        list[str] | None, typer.Option("--muscle", metavar="NAME", help="Fit this path. Default: all.")
-    ] = None,
-    samples: Annotated[int, typer.Option("--samples", metavar="N", help="The number of poses to fit to.")] = 4000,
-    force: Annotated[bool, typer.Option("--force", "-f", help="Replace OUT.osim if it exists.")] = False,
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print errors only.")] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print the errors as JSON (SI units).")] = False,
-) -> None:
+@of_flags
+def fit_paths(flags: FitFlags) -> None:
     """Replace paths of muscles by polynomials of coordinates, for fast simulation; print how far they are off."""
     from musculo.cli.commands.path_fitting import fit_model
 
-    fit_model(
-        model, output, motion, span or [], margin, tolerance, degree, muscle or [], samples, force, quiet, as_json
-    )
+    fit_model(flags)
 
 
 @app.command(epilog=EXIT_CODES)
-def report(
-    folder: Annotated[Path, typer.Argument(metavar="RESULTS", help="A folder of results, ours or OpenSim's.")],
-    model: Annotated[
-        Path | None,
-        typer.Option("--model", "-m", metavar="MODEL.osim", help="The model, if the results do not name it."),
-    ] = None,
-    output: Annotated[
-        Path | None, typer.Option("--output", "-o", metavar="PAGE.html", help="Default: RESULTS/report.html.")
-    ] = None,
-    title: Annotated[str, typer.Option("--title", help="The title of the page.")] = "",
-    normal: Annotated[
-        Path | None,
-        typer.Option("--normal", metavar="RANGES.csv", help="Your laboratory's normal ranges of walking."),
-    ] = None,
-    emg: Annotated[
-        Path | None,
-        typer.Option("--emg", metavar="EMG", help="Electromyograms, raw or envelopes (.c3d, .sto, .mot, .csv)."),
-    ] = None,
-    opened: Annotated[bool, typer.Option("--open", help="Open the page in the browser.")] = False,
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Write the page and print nothing.")] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print the outcome as JSON.")] = False,
-    strict: Strict = False,
-) -> None:
+@of_flags
+def report(flags: ReportFlags) -> None:
     """Make one page from a folder of results: a judgment of their quality, and plots."""
     from musculo.cli.commands.report import make_report
 
-    raise typer.Exit(make_report(folder, model, output, title, opened, quiet, as_json, strict, normal, emg))
+    raise typer.Exit(make_report(flags))
 
 
 def main() -> None:

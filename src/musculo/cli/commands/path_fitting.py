@@ -6,10 +6,10 @@ import json
 import math
 import sys
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 
 import typer
 
+from musculo.cli.commands.command_flags import FitFlags
 from musculo.cli.console import printing, table
 from musculo.cli.exit_codes import INCOMPLETE, WrongUsage
 from musculo.errors import InvalidInput, UnknownName
@@ -23,46 +23,34 @@ from musculo.results.angle_columns import rotational_coordinates
 _MILLIMETERS = 1e3
 
 
-def fit_model(
-    source: Path,
-    output: Path,
-    motion: Path | None,
-    ranges: Sequence[str],
-    margin: float | None,
-    tolerance: float,
-    degree: str,
-    names: Sequence[str],
-    samples: int,
-    force: bool,
-    quiet: bool,
-    as_json: bool,
-) -> None:
+def fit_model(flags: FitFlags) -> None:
     """Fit, write the model, and print the table of errors. Tolerances are millimeters, margins degrees."""
-    degrees = degrees_of(degree)
-    if output.exists() and not force:
+    degrees = degrees_of(flags.degree)
+    output, margin = flags.output, flags.margin
+    if output.exists() and not flags.force:
         raise InvalidInput(f"{output} exists; choose another name, or pass --force to replace it")
-    model = read_osim(source)
+    model = read_osim(flags.model)
     poses = None
-    if motion is not None:
+    if flags.motion is not None:
         from musculo.analyses.recorded_motion import motion_of
 
-        poses = motion_of(model, read_storage(motion)).q
+        poses = motion_of(model, read_storage(flags.motion)).q
     found = fit_paths(
         model,
-        ranges=ranges_of(model, ranges) if ranges else None,
+        ranges=ranges_of(model, flags.span) if flags.span else None,
         motion=poses,
         margin=None if margin is None else math.radians(margin),
-        tolerance=tolerance / _MILLIMETERS,
+        tolerance=flags.tolerance / _MILLIMETERS,
         degree=degrees,
-        names=names or None,
-        samples=samples,
+        names=flags.muscle or None,
+        samples=flags.samples,
     )
     notes = write_osim(found.model, output)
-    if as_json:
+    if flags.as_json:
         print(
             json.dumps({"model": str(output), **in_numbers(found), "notes": list(notes)}, indent=2, ensure_ascii=False)
         )
-    elif not quiet:
+    elif not flags.quiet:
         print_errors(found)
         for note in notes:
             print(f"note: {note}", file=sys.stderr)

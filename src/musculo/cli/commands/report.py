@@ -10,9 +10,10 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import NamedTuple
 
+from musculo.cli.commands.command_flags import ReportFlags
 from musculo.cli.compiling import tell_of_compiling
 from musculo.cli.exit_codes import GOOD, NOT_GOOD
-from musculo.cli.overwriting import check_page
+from musculo.cli.flag_values import check_page
 from musculo.cli.starting import imports_end
 from musculo.diagnostics.finding import Finding, Light
 from musculo.diagnostics.judge import UNSOLVED
@@ -29,41 +30,30 @@ _MARKS = {Light.GOOD: "good", Light.LOOK: "look", Light.BAD: "BAD ", Light.UNJUD
 _AFTER_A_RUN = (Light.LOOK, Light.BAD, Light.UNJUDGED)  # what is worth a line
 
 
-def make_report(
-    folder: Path,
-    model: Path | None,
-    output: Path | None,
-    title: str,
-    opened: bool,
-    quiet: bool,
-    as_json: bool = False,
-    strict: bool = False,
-    normal: Path | None = None,
-    emg: Path | None = None,
-) -> int:
+def make_report(flags: ReportFlags) -> int:
     """Write the page, say how good the results are, and return the exit code."""
     imports_end()
-    check_page(output)
-    tell_of_compiling(quiet)
-    ranges = read_normal_ranges(normal) if normal is not None else None
-    signals = read_electromyograms(emg) if emg is not None else None
-    known = read_osim(model) if model is not None else None
-    report = report_of_folder(folder, known, title, normal=ranges, emg=signals)
-    path = output or folder / PAGE
+    check_page(flags.output)
+    tell_of_compiling(flags.quiet)
+    ranges = read_normal_ranges(flags.normal) if flags.normal is not None else None
+    signals = read_electromyograms(flags.emg) if flags.emg is not None else None
+    known = read_osim(flags.model) if flags.model is not None else None
+    report = report_of_folder(flags.folder, known, flags.title, normal=ranges, emg=signals)
+    path = flags.output or flags.folder / PAGE
     write_report(path, report)
-    if as_json:
+    if flags.as_json:
         checks = [finding_to_json(one) for one in report.checks]
         told = {"page": str(path), "title": report.title, "light": report.light.value, "checks": checks}
         print(json.dumps(told, indent=2, ensure_ascii=False))
-    elif not quiet:
+    elif not flags.quiet:
         for check in report.checks:
             print(_line(check))
         print(path)
-    if opened:
+    if flags.opened:
         import webbrowser
 
         webbrowser.open(path.resolve().as_uri())
-    return NOT_GOOD if strict and is_bad(report.checks) else GOOD
+    return NOT_GOOD if flags.strict and is_bad(report.checks) else GOOD
 
 
 def finding_to_json(one: Finding) -> dict[str, object]:

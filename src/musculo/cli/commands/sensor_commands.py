@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from musculo.cli.commands.step_flags import ModelFile, Names, Time, step
+from musculo.cli.commands.step_flags import ModelFile, Names, Time
 from musculo.cli.exit_codes import EXIT_CODES, WrongUsage
+from musculo.cli.making_commands import step
 
 if TYPE_CHECKING:
     from musculo.io.setup import Setup

@@ -6,7 +6,6 @@ import json
 import math
 import sys
 from pathlib import Path
-from typing import NamedTuple
 
 import numpy as np
 
@@ -22,6 +21,7 @@ from musculo.analyses.uncertainty.inputs import (
 )
 from musculo.analyses.uncertainty.uncertain import uncertainty
 from musculo.analyses.uncertainty.uncertain_outputs import SampleStatus, Uncertainty
+from musculo.cli.commands.command_flags import UncertaintyFlags
 from musculo.cli.console import printing, table
 from musculo.cli.exit_codes import GOOD, INCOMPLETE, WrongUsage
 from musculo.cli.flag_values import span_of
@@ -40,39 +40,18 @@ _PLATES = (".c3d", ".mot", ".sto")
 _SHOWN = 8
 
 
-class Spreads(NamedTuple):
-    """What the flags say."""
-
-    markers: float  # [mm]
-    masses: float  # [%]
-    centers: float  # [mm]
-    muscles: tuple[str, ...]
-    pressure: float  # [mm]
-    plates: float  # [%]
-
-
-def run_uncertainty(
-    model: Path,
-    trial: Path,
-    loads: Path | None,
-    spreads: Spreads,
-    samples: int,
-    seed: int,
-    lowpass: float,
-    reserve: float,
-    time: str,
-    output: Path,
-    gpu: bool,
-    jobs: int | None,
-    quiet: bool,
-    as_json: bool,
-) -> int:
+def run_uncertainty(flags: UncertaintyFlags) -> int:
     """Compute, write the tables and print what is largest."""
-    inputs = inputs_of(spreads)
-    for flag, value in (("--samples", samples), ("--seed", seed + 1), ("--jobs", 1 if jobs is None else jobs)):
+    model, trial, loads, output = flags.model, flags.trial, flags.loads, flags.output
+    inputs, jobs = inputs_of(flags), flags.jobs
+    for flag, value in (
+        ("--samples", flags.samples),
+        ("--seed", flags.seed + 1),
+        ("--jobs", 1 if jobs is None else jobs),
+    ):
         if value < 1:
             raise WrongUsage(f"{flag}: give a whole number of {int(flag != '--seed')} or more")
-    for flag, number in (("--lowpass", lowpass), ("--reserve", reserve)):
+    for flag, number in (("--lowpass", flags.lowpass), ("--reserve", flags.reserve)):
         if not (math.isfinite(number) and number >= 0.0):
             raise WrongUsage(f"{flag} {number:g}: give a number, 0 or above")
     if loads is not None and loads.suffix.lower() in _PLATES:
@@ -80,31 +59,31 @@ def run_uncertainty(
             f"{loads} says what plates measured, not which body that acts on; `musculo walk {model} {trial} --loads "
             f"{loads}` finds the feet and writes external loads, {trial.stem}_grf.xml: give these"
         )
-    subject, span = read_osim(model), span_of(time)
+    subject, span = read_osim(model), span_of(flags.time)
     if loads is None and free_base(subject):
         warn("no loads are given, and the model stands on nothing: moments and forces are those of a body in the air")
     markers = read_markers(trial)
-    if time:
+    if flags.time:
         markers = markers.between(*span)
     # a line that is written anew, on a terminal alone
-    told = None if quiet or not sys.stderr.isatty() else _tell
+    told = None if flags.quiet or not sys.stderr.isatty() else _tell
     found = uncertainty(
         subject,
         markers,
         () if loads is None else read_external_loads(loads),
         inputs,
-        samples=samples,
-        seed=seed,
-        cutoff=lowpass or None,
-        reserves=reserve or None,
+        samples=flags.samples,
+        seed=flags.seed,
+        cutoff=flags.lowpass or None,
+        reserves=flags.reserve or None,
         threads=jobs,
-        device="gpu" if gpu else "cpu",
+        device="gpu" if flags.gpu else "cpu",
         progress=told,
     )
     output.mkdir(parents=True, exist_ok=True)
     files = write_results(found, output, trial.stem)
     missing = int((found.status != SampleStatus.DONE).sum())
-    if as_json:
+    if flags.as_json:
         said = {
             "samples": len(found),
             "incomplete": missing,
@@ -114,7 +93,7 @@ def run_uncertainty(
             "sources": {name: found.sources(name) for name in found.outputs},
         }
         print(json.dumps(_finite(said), indent=2, ensure_ascii=False))
-    elif not quiet:
+    elif not flags.quiet:
         _print(found)
         for file in files:
             print(f"wrote {file}")
@@ -123,26 +102,26 @@ def run_uncertainty(
     return INCOMPLETE if missing else GOOD
 
 
-def inputs_of(spreads: Spreads) -> list[UncertainInput]:
+def inputs_of(flags: UncertaintyFlags) -> list[UncertainInput]:
     """The inputs that flags name."""
     numbers = (
-        ("--markers", spreads.markers),
-        ("--masses", spreads.masses),
-        ("--centers", spreads.centers),
-        ("--pressure", spreads.pressure),
-        ("--plates", spreads.plates),
+        ("--markers", flags.markers),
+        ("--masses", flags.masses),
+        ("--centers", flags.centers),
+        ("--pressure", flags.pressure),
+        ("--plates", flags.plates),
     )
     for flag, value in numbers:
         if not (math.isfinite(value) and value >= 0.0):
             raise WrongUsage(f"{flag} {value:g}: give a number, 0 or above")
     found: list[UncertainInput] = []
-    if spreads.markers:
-        found.append(MarkerPlacement(_MM * spreads.markers))
-    if spreads.masses:
-        found.append(SegmentMass(_PERCENT * spreads.masses))
-    if spreads.centers:
-        found.append(SegmentMassCenter(_MM * spreads.centers))
-    for text in spreads.muscles:
+    if flags.markers:
+        found.append(MarkerPlacement(_MM * flags.markers))
+    if flags.masses:
+        found.append(SegmentMass(_PERCENT * flags.masses))
+    if flags.centers:
+        found.append(SegmentMassCenter(_MM * flags.centers))
+    for text in flags.muscle or ():
         name, _, percent = text.partition("=")
         try:
             found.append(MuscleParameter(name, _PERCENT * float(percent)))
@@ -150,10 +129,10 @@ def inputs_of(spreads: Spreads) -> list[UncertainInput]:
             raise WrongUsage(
                 f"--muscle {text}: give PARAMETER=PERCENT; parameters: {', '.join(MUSCLE_PARAMETERS)}"
             ) from None
-    if spreads.pressure:
-        found.append(CenterOfPressure(_MM * spreads.pressure))
-    if spreads.plates:
-        found.append(LoadMagnitude(_PERCENT * spreads.plates))
+    if flags.pressure:
+        found.append(CenterOfPressure(_MM * flags.pressure))
+    if flags.plates:
+        found.append(LoadMagnitude(_PERCENT * flags.plates))
     if not found:
         raise WrongUsage("say what is uncertain, for instance --markers 10 --masses 5 --muscle max_isometric_force=10")
     return found

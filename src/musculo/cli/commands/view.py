@@ -8,10 +8,10 @@ import sys
 import tempfile
 import webbrowser
 from pathlib import Path
-from typing import NamedTuple
 
+from musculo.cli.commands.command_flags import ViewFlags
 from musculo.cli.compiling import tell_of_compiling
-from musculo.cli.overwriting import check_page
+from musculo.cli.flag_values import check_page
 from musculo.cli.starting import imports_end
 from musculo.errors import unwarned
 from musculo.io import read_osim
@@ -21,46 +21,33 @@ from musculo.io.storage import read_storage
 from musculo.viewer import view
 
 
-class ShownFiles(NamedTuple):
-    """What is to be seen of a model."""
-
-    model: Path
-    motion: Path | None
-    activation: Path | None
-    forces: Path | None
-    markers: Path | None
-    loads: Path | None
-    reactions: Path | None
-    geometry: Path | None
-
-
-def open_viewer(files: ShownFiles, output: Path | None, show: bool, quiet: bool = False, as_json: bool = False) -> None:
-    """Read the files, write the page, and open it unless `show` is off."""
+def open_viewer(flags: ViewFlags) -> None:
+    """Read the files, write the page, and open it unless it shall not be."""
     imports_end()
-    check_page(output)
-    tell_of_compiling(quiet)
-    model = read_osim(files.model)
+    check_page(flags.output)
+    tell_of_compiling(flags.quiet)
+    model = read_osim(flags.model)
     with unwarned():  # what warnings say in Python stands in notes here
         scene = view(
             model,
-            None if files.motion is None else read_storage(files.motion),
-            activation=None if files.activation is None else read_storage(files.activation),
-            forces=None if files.forces is None else read_storage(files.forces),
-            markers=None if files.markers is None else read_markers(files.markers),
-            loads=None if files.loads is None else read_external_loads(files.loads),
-            reactions=None if files.reactions is None else read_storage(files.reactions),
-            geometry=files.geometry,
+            None if flags.motion is None else read_storage(flags.motion),
+            activation=None if flags.activation is None else read_storage(flags.activation),
+            forces=None if flags.forces is None else read_storage(flags.forces),
+            markers=None if flags.markers is None else read_markers(flags.markers),
+            loads=None if flags.loads is None else read_external_loads(flags.loads),
+            reactions=None if flags.reactions is None else read_storage(flags.reactions),
+            geometry=flags.geometry,
         )
-    for note in () if quiet or as_json else scene.notes:
+    for note in () if flags.quiet or flags.as_json else scene.notes:
         print(f"note: {note}", file=sys.stderr)
-    target = output if output is not None else _kept(model.name)
+    target = flags.output if flags.output is not None else _kept(model.name)
     scene.to_html(target)
-    if as_json:
+    if flags.as_json:
         told = {"page": str(target), "model": model.name, "notes": list(scene.notes)}
         print(json.dumps(told, indent=2, ensure_ascii=False))
-    elif not quiet:
+    elif not flags.quiet:
         print(f"wrote {target}")
-    if show:
+    if not flags.no_open:
         webbrowser.open(target.absolute().as_uri())
 
 
