@@ -14,7 +14,7 @@ import pytest
 
 from musculo import demo, view
 from musculo.viewer import Scene
-from musculo.viewer import viewer_page as pages
+from musculo.viewer import scene as pages
 from musculo.viewer.scene_arrays import floats, integers, steps, unpacked
 
 

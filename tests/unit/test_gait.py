@@ -11,7 +11,6 @@ from numpy.testing import assert_allclose
 
 import musculo
 from musculo import Body, Coordinate, Model, PinJoint, Placement, Table
-from musculo.analyses.anatomical_loads import anatomical_loads
 from musculo.analyses.gait import (
     feet_events,
     ground_reactions,
@@ -19,7 +18,7 @@ from musculo.analyses.gait import (
     spatiotemporal,
     stance_shares,
 )
-from musculo.analyses.trial_quantities import joint_powers
+from musculo.analyses.trial_quantities import anatomical_loads, joint_powers
 from musculo.diagnostics.judge import judge
 from musculo.io import read_normal_ranges
 from musculo.model import PlanarJoint, UniversalJoint, WeldJoint

@@ -9,8 +9,7 @@ import pytest
 
 from musculo.errors import InvalidFile
 from musculo.io import read_normal_ranges
-from musculo.report.normal_bands import with_normal
-from musculo.report.page_parts import Panel, Section
+from musculo.report.page_parts import Panel, Section, with_normal
 
 HEAD = "figure,quantity,positive,unit,percent,mean,sd"
 

@@ -10,8 +10,7 @@ import pytest
 
 from musculo import Body, Coordinate, Model, MusculoWarning, Placement, read_osim, write_osim
 from musculo.errors import InvalidInput, InvalidModel, UnknownName, Unsupported
-from musculo.functions.elementary_functions import Linear
-from musculo.functions.scaled import Scaled
+from musculo.functions.elementary_functions import Linear, Scaled
 from musculo.functions.unsupported_function import UnsupportedFunction
 from musculo.model.force import Force, Muscle
 from musculo.model.idle_wraps import idle_wraps

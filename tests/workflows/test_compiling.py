@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from musculo.cli.compiling import TEXT, tell_of_compiling
+from musculo.cli.starting import TEXT, tell_of_compiling
 
 
 def run(folder: Path, text: str) -> subprocess.CompletedProcess[str]:
@@ -22,12 +22,12 @@ def run(folder: Path, text: str) -> subprocess.CompletedProcess[str]:
 
 # What a wait for a compiler reports, within the options of a command.
 _SCRIPT = """
-from musculo.cli import compiling
+from musculo.cli import starting
 from musculo.kernels.compiler import workers
 
 if {shell}:
-    compiling.started_by_shell()
-compiling.tell_of_compiling(quiet={quiet})
+    starting.started_by_shell()
+starting.tell_of_compiling(quiet={quiet})
 for left in (9.0, 8.0):
     if workers.listener is not None:
         workers.listener(workers.Progress("track_frames", 1, 3, 0.5, left))
@@ -50,7 +50,7 @@ def test_a_pipe_hears_once_of_it_unless_quiet(tmp_path, shell, quiet, times):
 _PROCESSES = """
 from concurrent.futures import ProcessPoolExecutor
 from multiprocessing import get_context
-from musculo.cli.compiling import tell_of_compiling
+from musculo.cli.starting import tell_of_compiling
 
 def compiled(x):
     import time

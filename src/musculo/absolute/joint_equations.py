@@ -21,7 +21,7 @@ from musculo.absolute.drivers.pose_driver import PoseDriver
 from musculo.absolute.frame import Frame
 from musculo.absolute.terms import Row, frames_align
 from musculo.errors import InvalidModel, Unsupported
-from musculo.functions.scaled import times
+from musculo.functions.elementary_functions import times
 from musculo.model.body import Vec3
 from musculo.model.joints.cylindrical_joint import CylindricalJoint
 from musculo.model.joints.joint import (

@@ -17,10 +17,9 @@ from musculo.cli.commands.pipeline import add_commands
 from musculo.cli.commands.sensor_commands import add_sensor_commands
 from musculo.cli.commands.step_flags import Json, Quiet, Strict
 from musculo.cli.commands.whole_trial import add_trial_commands
-from musculo.cli.compiling import started_by_shell
 from musculo.cli.exit_codes import BAD_INPUT, EXIT_CODES, READER_GONE, STOPPED, WRONG_USAGE, WrongUsage
 from musculo.cli.making_commands import Commands, of_flags
-from musculo.cli.starting import imports_begin, imports_end
+from musculo.cli.starting import imports_begin, imports_end, started_by_shell
 from musculo.errors import MusculoError, MusculoWarning
 
 app = Commands(

@@ -12,9 +12,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from musculo.cli.commands.report import PAGE, Page, finding_to_json, is_bad, report_of_runs
-from musculo.cli.compiling import is_started_by_shell, tell_of_compiling
 from musculo.cli.exit_codes import BAD_INPUT, GOOD, INCOMPLETE, NOT_GOOD, WrongUsage
-from musculo.cli.starting import imports_end
+from musculo.cli.starting import imports_end, is_started_by_shell, tell_of_compiling
 from musculo.compile.waiting import listen, words
 from musculo.errors import MusculoError
 from musculo.io.setup import Setup, read_setup

@@ -9,9 +9,8 @@ import numpy as np
 
 from musculo.arrays import FloatArray
 from musculo.errors import InvalidModel
-from musculo.functions.elementary_functions import Constant, Linear
+from musculo.functions.elementary_functions import Constant, Linear, Scaled
 from musculo.functions.function import Function
-from musculo.functions.scaled import Scaled
 from musculo.kernels.tree.nodes import BALL, ELLIPSOID, FREE, FUNCTION, PRISMATIC, REVOLUTE
 from musculo.model.body import Placement
 from musculo.model.joints.joint import (

@@ -2,7 +2,7 @@
 
 One listener at a time. At first it is `announce`, which speaks on stderr once compiling has taken two seconds: a bar in
 a terminal, which goes away, and one line in a notebook or a log; nothing with MUSCULO_QUIET=1. Commands listen in its
-place and say it at once (`musculo.cli.compiling`).
+place and say it at once (`musculo.cli.starting`).
 """
 
 from __future__ import annotations

@@ -13,8 +13,7 @@ from musculo.compile.compiled import compiled
 from musculo.embedding.couplers.coordinate_rules import Coupled, Locked, Prescribed, Rule
 from musculo.embedding.couplers.rule_table import rule_rows
 from musculo.embedding.embedding import embedding_of
-from musculo.embedding.loops.closed_loop import SINGULAR
-from musculo.embedding.loops.loop_outcome import refuse_unsolved
+from musculo.embedding.loops.closed_loop import SINGULAR, refuse_unsolved
 from musculo.embedding.loops.looped import Looped
 from musculo.embedding.loops.methods.loop_projection import ProjectedVariables
 from musculo.embedding.speed_rates import turning_joints

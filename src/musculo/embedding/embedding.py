@@ -25,9 +25,8 @@ from musculo.embedding.couplers.stated_rules import collect_rules, sort_rules
 from musculo.embedding.embedded_motion import CONSISTENT as CONSISTENT
 from musculo.embedding.embedded_motion import Closure, EmbeddedMotion
 from musculo.embedding.embedded_motion import times_of as times_of
-from musculo.embedding.loops.closed_loop import Loop
+from musculo.embedding.loops.closed_loop import Loop, refuse_unsolved
 from musculo.embedding.loops.loop_choice import choose_loops
-from musculo.embedding.loops.loop_outcome import refuse_unsolved
 from musculo.embedding.loops.looped import Looped
 from musculo.embedding.loops.methods.fitted_loop import FittedVariables
 from musculo.embedding.loops.methods.joint_variables import LoopMethod

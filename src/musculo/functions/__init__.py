@@ -9,6 +9,7 @@ from musculo.functions.elementary_functions import (
     PiecewiseConstant,
     PiecewiseLinear,
     Polynomial,
+    Scaled,
     Sine,
     Step,
 )
@@ -16,7 +17,6 @@ from musculo.functions.function import Function
 from musculo.functions.function_table import FunctionTable, compile_functions
 from musculo.functions.multivariate import MultivariatePolynomial
 from musculo.functions.sampled import SampledSpline
-from musculo.functions.scaled import Scaled
 from musculo.functions.splines import GCVSpline, NaturalCubicSpline, SimmSpline
 from musculo.functions.sums import Sum
 from musculo.functions.unsupported_function import UnsupportedFunction

@@ -9,8 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from musculo.errors import InvalidInput
-from musculo.functions.checks import set_numbers
-from musculo.functions.function import Function
+from musculo.functions.function import Function, set_numbers
 from musculo.functions.function_table import PackedFunction
 from musculo.kernels.functions.function_values import MULTIVARIATE, PIECEWISE_POLYNOMIAL
 

@@ -9,9 +9,8 @@ from numpy.typing import ArrayLike
 
 from musculo.errors import InvalidInput
 from musculo.functions.bsplines import not_a_knot_spline
-from musculo.functions.checks import set_knots
 from musculo.functions.elementary_functions import packed_pieces
-from musculo.functions.function import Function
+from musculo.functions.function import Function, set_knots
 from musculo.functions.function_table import PackedFunction
 from musculo.functions.natural_spline import with_continuations
 

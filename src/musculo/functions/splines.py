@@ -8,9 +8,8 @@ import numpy as np
 
 from musculo.arrays import FloatArray
 from musculo.errors import InvalidInput
-from musculo.functions.checks import set_knots, set_number
 from musculo.functions.elementary_functions import packed_pieces, taylor_shift
-from musculo.functions.function import Function
+from musculo.functions.function import Function, set_knots, set_number
 from musculo.functions.function_table import PackedFunction
 from musculo.functions.natural_spline import natural_spline_pieces, smoothed_values
 from musculo.kernels.scalar.banded_equations import solve_banded

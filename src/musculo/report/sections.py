@@ -8,10 +8,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from musculo.analyses.anatomical_loads import anatomical_loads
 from musculo.analyses.gait import POSES, feet_events, ground_reactions, is_running, positive_words, spatiotemporal
 from musculo.analyses.measured_activations import measured_activations
-from musculo.analyses.trial_quantities import filtered_angles
+from musculo.analyses.trial_quantities import anatomical_loads, filtered_angles
 from musculo.arrays import FloatArray
 from musculo.diagnostics.actuators import Residuals
 from musculo.diagnostics.tracking_errors import error_limits
@@ -19,8 +18,7 @@ from musculo.dynamics.energy import total_mass
 from musculo.model.model import Model
 from musculo.report.electromyograms import with_electromyograms
 from musculo.report.metabolic_section import metabolic_section
-from musculo.report.normal_bands import with_normal
-from musculo.report.page_parts import Curve, Panel, Section, TextTable, drawable, panels_by_name
+from musculo.report.page_parts import Curve, Panel, Section, TextTable, drawable, panels_by_name, with_normal
 from musculo.report.scaling_sections import sections_of_scaling
 from musculo.results.angle_columns import coordinate_units, shown_units
 from musculo.results.normal_ranges import ANGLE, GROUND_REACTION, MOMENT, POWER, NormalRanges

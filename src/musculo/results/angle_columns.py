@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from musculo.arrays import FloatArray
-from musculo.functions.elementary_functions import Linear
+from musculo.functions.elementary_functions import Linear, slope_of
 from musculo.functions.function import Function
-from musculo.functions.scaled import slope_of
 from musculo.model.body import GROUND
 from musculo.model.joints.joint import BallMotion, EllipsoidMotion, FreeMotion, FunctionMotion
 

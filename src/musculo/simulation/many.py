@@ -33,8 +33,8 @@ from musculo.simulation.muscles.driven_system import DrivenSystem
 from musculo.simulation.muscles.excitations import Excitations, control_functions, longest_step
 from musculo.simulation.muscles.muscle_motion import start_of_muscles
 from musculo.simulation.muscles.muscles_as_force import MuscleForce
+from musculo.simulation.simulate import start_of
 from musculo.simulation.simulation import SimulationStatus
-from musculo.simulation.start import start_of
 
 Compiled = Literal["imex", "rkf45", "tr-bdf2"]
 

@@ -11,6 +11,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from musculo.arrays import FloatArray
+from musculo.compile.compiled import compiled
+from musculo.compile.coordinate_arrays import coordinates_of, speeds_of
 from musculo.dynamics.forward import impossible_inertias, refuse_indefinite
 from musculo.dynamics.loads.external import Loads
 from musculo.embedding.embedding import embedding_of
@@ -22,9 +24,7 @@ from musculo.like import Like, Wrapping, wrapping_of
 from musculo.like import method_of as method_of_muscles
 from musculo.model.model import Model
 from musculo.results.provenance import Provenance
-from musculo.simulation.checks.doubts import first_doubt
-from musculo.simulation.checks.long_steps import long_steps
-from musculo.simulation.checks.sampled_ranges import beyond_samples, sampled_ranges
+from musculo.simulation.checks.doubts import beyond_samples, first_doubt, long_steps, sampled_ranges
 from musculo.simulation.equations.systems import ConstrainedSystem, EmbeddedSystem, MultiplierSystem, System
 from musculo.simulation.forces.acting import Acting, AllForces, LoadsOfState
 from musculo.simulation.forces.forces_on_model import Laws, all_that_acts
@@ -33,7 +33,6 @@ from musculo.simulation.integrators.simulation_events import SimulationEvent, St
 from musculo.simulation.integrators.stepped_run import Run
 from musculo.simulation.integrators.steppers import OneStep, Stepper
 from musculo.simulation.simulation import Simulation, SimulationStatus
-from musculo.simulation.start import start_of
 
 if TYPE_CHECKING:
     from musculo.simulation.equations.absolute_form import AbsoluteSystem
@@ -359,3 +358,20 @@ def _stepper(
     if isinstance(system, MultiplierSystem):
         return Ida(system.rates, t, y, control, system.residual)
     return Ida(system.rates, t, y, control)
+
+
+def start_of(model: Model, q0: ArrayLike | None, u0: ArrayLike | None, time: float) -> tuple[FloatArray, FloatArray]:
+    """q (n,) and u (n_u,) of the first state."""
+    e = embedding_of(model)
+    q = e.default_pose(time) if q0 is None else _one("q0", coordinates_of(model, q0, "q0"))
+    compiled(model).check_coordinates(q[None])
+    if u0 is not None:
+        return q, _one("u0", speeds_of(model, u0, "u0"))
+    return q, e.motion(e.independent(q), np.zeros(len(e.speed_names)), time=time, guess=q).u
+
+
+def _one(name: str, given: tuple[FloatArray, bool]) -> FloatArray:
+    array, single = given
+    if not single:
+        raise InvalidInput(f"{name} has shape {array.shape}; a simulation starts from one state, ({array.shape[1]},)")
+    return array[0].copy()

@@ -20,8 +20,7 @@ from musculo.arrays import FloatArray
 from musculo.compile.coordinate_arrays import warn_of_odd_units
 from musculo.diagnostics.finding import Finding, warn_of
 from musculo.diagnostics.implausible_angles import angle_findings
-from musculo.diagnostics.recording_axes import axis_findings
-from musculo.diagnostics.recording_doubts import marker_hole_findings, partner_findings
+from musculo.diagnostics.recording_doubts import axis_findings, marker_hole_findings, partner_findings
 from musculo.errors import unwarned
 from musculo.model.model import Model
 from musculo.results.markers import Markers

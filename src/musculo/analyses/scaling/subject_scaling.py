@@ -12,7 +12,7 @@ import numpy as np
 from musculo.arrays import FloatArray
 from musculo.embedding.embedding import embedding_of
 from musculo.errors import InvalidInput, InvalidModel, UnknownName, Unsupported
-from musculo.functions.scaled import times
+from musculo.functions.elementary_functions import times
 from musculo.io.osim.xml import exact_all, from_text, put, to_text
 from musculo.like import Like, Wrapping, wrapping_of
 from musculo.model.body import GROUND, Body, Frame, Placement, Vec3, Vec6

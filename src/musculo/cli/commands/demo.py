@@ -11,10 +11,9 @@ import numpy as np
 from rich.padding import Padding
 
 from musculo.cli.commands.report import is_bad
-from musculo.cli.compiling import tell_of_compiling
 from musculo.cli.console import printing, table
 from musculo.cli.exit_codes import GOOD, INCOMPLETE, NOT_GOOD
-from musculo.cli.starting import imports_end
+from musculo.cli.starting import imports_end, tell_of_compiling
 from musculo.demo.chain import ArmChain, arm_chain
 from musculo.errors import InvalidInput
 from musculo.kernels.compiler.workers import is_busy

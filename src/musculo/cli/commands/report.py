@@ -11,10 +11,9 @@ from pathlib import Path
 from typing import NamedTuple
 
 from musculo.cli.commands.command_flags import ReportFlags
-from musculo.cli.compiling import tell_of_compiling
 from musculo.cli.exit_codes import GOOD, NOT_GOOD
 from musculo.cli.flag_values import check_page
-from musculo.cli.starting import imports_end
+from musculo.cli.starting import imports_end, tell_of_compiling
 from musculo.diagnostics.finding import Finding, Light
 from musculo.diagnostics.judge import UNSOLVED
 from musculo.errors import MusculoError

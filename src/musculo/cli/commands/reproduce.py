@@ -13,10 +13,9 @@ from typing import Any
 from rich.padding import Padding
 from rich.table import Table
 
-from musculo.cli.compiling import tell_of_compiling
 from musculo.cli.console import printing, table
 from musculo.cli.exit_codes import GOOD, INCOMPLETE, WrongUsage
-from musculo.cli.starting import imports_end
+from musculo.cli.starting import imports_end, tell_of_compiling
 from musculo.errors import InvalidInput, UnknownName
 from musculo.io.text import write_text
 from musculo.replications.study import Part, Quantity, Row, Settings, Study

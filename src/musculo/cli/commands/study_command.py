@@ -9,9 +9,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from musculo.cli.compiling import tell_of_compiling
 from musculo.cli.exit_codes import BAD_INPUT, GOOD, INCOMPLETE, WrongUsage
-from musculo.cli.starting import imports_end
+from musculo.cli.starting import imports_end, tell_of_compiling
 from musculo.io.zarr_folders import needs_zarr
 from musculo.report import write_report
 from musculo.study import TrialOutcome, TrialStatus, collect, read_study, run_study, study_page

@@ -10,9 +10,8 @@ import webbrowser
 from pathlib import Path
 
 from musculo.cli.commands.command_flags import ViewFlags
-from musculo.cli.compiling import tell_of_compiling
 from musculo.cli.flag_values import check_page
-from musculo.cli.starting import imports_end
+from musculo.cli.starting import imports_end, tell_of_compiling
 from musculo.errors import unwarned
 from musculo.io import read_osim
 from musculo.io.external_load_files import read_external_loads

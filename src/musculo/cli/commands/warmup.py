@@ -7,8 +7,8 @@ import sys
 import time
 
 from musculo.cli.commands.installed import Compiled, compiled_code
-from musculo.cli.compiling import TEXT
 from musculo.cli.exit_codes import GOOD, INCOMPLETE
+from musculo.cli.starting import TEXT
 from musculo.compile.waiting import is_quiet, show
 from musculo.kernels.compiler import canonical, workers
 from musculo.kernels.compiler.workers import Progress

@@ -8,8 +8,7 @@ import numpy as np
 
 from musculo.arrays import FloatArray
 from musculo.embedding.couplers.coordinate_rules import Dependence, Rule
-from musculo.embedding.loops.closed_loop import LoopSolution
-from musculo.embedding.loops.loop_outcome import refuse_unsolved
+from musculo.embedding.loops.closed_loop import LoopSolution, refuse_unsolved
 from musculo.embedding.loops.methods.joint_variables import JointVariables
 
 

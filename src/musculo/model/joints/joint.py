@@ -11,9 +11,8 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass, field, replace
 from typing import ClassVar, Self
 
-from musculo.functions.elementary_functions import Constant, Linear
+from musculo.functions.elementary_functions import Constant, Linear, times
 from musculo.functions.function import Function
-from musculo.functions.scaled import times
 from musculo.model.body import Placement, Vec3
 from musculo.model.coordinate import Coordinate
 

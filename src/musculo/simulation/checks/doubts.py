@@ -6,6 +6,7 @@ across a place where branches meet, has small errors of its own. So the steps ar
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from contextlib import suppress
 from typing import NamedTuple
 
@@ -16,6 +17,9 @@ from musculo.compile.compiled import compiled
 from musculo.dynamics.constraint_rank import scales_of
 from musculo.dynamics.inverse import gravity_forces, inverse_dynamics
 from musculo.errors import MusculoError
+from musculo.functions.sampled import SampledSpline
+from musculo.model.joints.custom import CustomJoint
+from musculo.model.model import Model
 from musculo.simulation.checks.singular import Followed
 from musculo.simulation.equations.constraint_projection import project_position
 from musculo.simulation.equations.systems import ConstrainedSystem
@@ -162,3 +166,65 @@ def _margins(
                     q[k] = project_position(system.model, q[k], t, threads=1)
     _, largest = one.values(system.parts(course.y[:1])[0][0])
     return np.asarray(one.all_values(q)[0] / max(largest, 1e-300))
+
+
+_CONTACTS = ("HuntCrossleyForce", "ElasticFoundationForce", "SmoothSphereHalfSpaceForce")
+_ONE_STEP = ("rkf45", "tr-bdf2", "imex")
+# Impacts of a body on a floor take some milliseconds: steps no longer than this mostly meet them [s].
+_IMPACT = 1e-2
+
+
+def long_steps(model: Model, t: FloatArray, method: str, longest: float) -> tuple[str, ...]:
+    """One note if contacts act, nothing bounds the steps, and they are longer than impacts.
+
+    Args:
+        t: ends of steps [s]. longest: the longest step allowed [s].
+    """
+    contacts = [one.name for one in model.forces if one.kind in _CONTACTS and one.applies_force]
+    taken = float(np.diff(t).max(initial=0.0))
+    if method not in _ONE_STEP or np.isfinite(longest) or not contacts or taken <= _IMPACT:
+        return ()
+    return (
+        f"steps of {method!r} are up to {taken:.3g} s long, and contacts act ({contacts[0]!r}): such a step may pass "
+        "over an impact, or meet it late; give max_step (1 ms serves most impacts), or method='cvode'",
+    )
+
+
+def sampled_ranges(model: Model) -> dict[str, tuple[float, float]]:
+    """By coordinate: the range of the samples that a joint of one coordinate was made from."""
+    found: dict[str, tuple[float, float]] = {}
+    for joint in model.joints:
+        if not isinstance(joint, CustomJoint):
+            continue
+        for axis in (*joint.rotations, *joint.translations):
+            if isinstance(axis.function, SampledSpline) and len(axis.coordinates) == 1:
+                low, high = found.get(axis.coordinates[0], (-np.inf, np.inf))
+                x = axis.function.x
+                found[axis.coordinates[0]] = (max(low, x[0]), min(high, x[-1]))
+    return found
+
+
+def beyond_samples(
+    model: Model, time: FloatArray, q: FloatArray, fitted: Mapping[str, tuple[float, float]]
+) -> tuple[str, ...]:
+    """One note for each coordinate that leaves the samples of its joint, or those that paths were fitted to: when
+    first, and how far it goes.
+
+    Args:
+        fitted: ranges of the samples of fitted paths, by coordinate.
+    """
+    joints = "its joint is extrapolated there; measure more, limit it (CoordinateLimitForce), or stop by an event"
+    paths = "fitted paths are extrapolated there; fit them over wider ranges, or simulate with exact ones"
+    ranges = [(name, "its measured range", one, joints) for name, one in sampled_ranges(model).items()]
+    ranges += [(name, "the range of its fitted paths", one, paths) for name, one in fitted.items()]
+    notes = []
+    for name, what, (low, high), so in ranges:
+        x = q[:, model.coordinate_index(name)]
+        outside = np.flatnonzero((x < low) | (x > high))
+        if outside.size:
+            farthest = x[int(np.argmax(np.maximum(low - x, x - high)))]
+            notes.append(
+                f"{name!r} leaves {what}, {low:.6g} to {high:.6g}, at t = {time[outside[0]]:.6g} s and "
+                f"goes to {farthest:.6g}: {so}"
+            )
+    return tuple(notes)

@@ -12,8 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from musculo.arrays import FloatArray
-from musculo.embedding.loops.closed_loop import Loop, LoopSolution
-from musculo.embedding.loops.loop_outcome import refuse_unsolved
+from musculo.embedding.loops.closed_loop import Loop, LoopSolution, refuse_unsolved
 from musculo.embedding.loops.methods.joint_variables import JointVariables, LoopMethod
 from musculo.embedding.loops.methods.loop_projection import ProjectedVariables
 from musculo.errors import InvalidInput, UnknownName

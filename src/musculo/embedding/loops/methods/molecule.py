@@ -7,8 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from musculo.arrays import FloatArray
-from musculo.embedding.loops.closed_loop import Loop
-from musculo.embedding.loops.loop_outcome import refuse_unsolved
+from musculo.embedding.loops.closed_loop import Loop, refuse_unsolved
 from musculo.embedding.loops.methods.joint_variables import JointVariables, LoopMethod
 from musculo.errors import InvalidInput
 
