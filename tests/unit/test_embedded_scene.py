@@ -15,7 +15,8 @@ import pytest
 from musculo import demo, view
 from musculo.viewer import Scene
 from musculo.viewer import scene as pages
-from musculo.viewer.scene_arrays import floats, integers, steps, unpacked
+from musculo.viewer.scene_arrays import floats, integers, steps
+from support.page_arrays import unpacked
 
 
 # --- arrays ---------------------------------------------------------------------------------------------------------

@@ -13,7 +13,7 @@ from musculo import ExternalLoad
 from musculo.analyses.static_optimization.least_effort import EffortStatus
 from musculo.analyses.static_optimization.reserves import actuators_of, generalized_force_on_bodies
 from musculo.analyses.tracking.actuated_model import refuse_unknown
-from musculo.analyses.tracking.actuator_forces import acceleration_map, fast_target, slow_target
+from musculo.analyses.tracking.actuator_forces import AccelerationMap, fast_target, slow_target
 from musculo.analyses.tracking.mass_center import mean_residuals, with_masses
 from musculo.embedding.embedding import embedding_of
 from musculo.errors import InvalidInput, UnknownName, Unsupported
@@ -25,6 +25,7 @@ from musculo.model.force import Force
 from musculo.results.external_loads import ExternalForce, ExternalLoads
 from musculo.results.table import Table
 from musculo.simulation import adjusted_mass_center, desired_motion, residual_reduction, tracking_targets
+from support.acceleration_map import acceleration_map
 from support.mechanisms import chain
 
 # Accelerations follow forces through a mass matrix whose condition is a few hundred, forces of 1e2 N m.
@@ -145,7 +146,7 @@ def test_fast_target_gives_accelerations_at_least_effort() -> None:
     model = walker()
     q, u = some_state(model)
     strength = np.array([motor.optimal_force for motor in actuators_of(model)])
-    rows = acceleration_map(model, q, u, columns_of(model, q)).rows(np.array([0, 1, 3]))
+    rows = AccelerationMap(*(part[[0, 1, 3]] for part in acceleration_map(model, q, u, columns_of(model, q))))
     wanted, far = np.array([1.0, -2.0, 3.0]), np.full(6, 1e4)
     F, status = fast_target(rows, wanted, strength, -far, far)
     assert status is EffortStatus.SOLVED
@@ -160,7 +161,7 @@ def test_slow_target_balances_effort_and_accelerations() -> None:
     model = walker()
     q, u = some_state(model)
     strength = np.array([motor.optimal_force for motor in actuators_of(model)])
-    rows = acceleration_map(model, q, u, columns_of(model, q)).rows(np.array([0, 1, 3]))
+    rows = AccelerationMap(*(part[[0, 1, 3]] for part in acceleration_map(model, q, u, columns_of(model, q))))
     wanted, weight, far = np.array([1.0, -2.0, 3.0]), np.array([30.0, 10.0, 1.0]), np.full(6, 1e4)
 
     def cost(F: np.ndarray) -> float:
@@ -202,7 +203,8 @@ def test_a_window_is_what_opensim_asks_for(case: str) -> None:
         e = embedding_of(model)
         m = e.motion(e.independent(ahead_q[None]), e.independent_speeds(ahead_q[None], ahead_u[None]))
         B = columns_of(model, m.q[0])
-        rows = acceleration_map(model, m.q[0], m.u[0], B, None, loads_at(loads, t + window)).rows(targets.speed)
+        whole = acceleration_map(model, m.q[0], m.u[0], B, None, loads_at(loads, t + window))
+        rows = AccelerationMap(*(part[targets.speed] for part in whole))
         stress = targets.stress_weight(made.error[k])
         assert (stress < 0.9) == (case == "limited" and k > 0)
         F = slow_target(rows, wanted, targets.weight, strength, ends[0] * strength, ends[1] * strength, stress)

@@ -13,9 +13,9 @@ from musculo.errors import InvalidInput
 from musculo.results import ExternalForce, ExternalLoads
 from musculo.spatial.rotation import from_quaternion
 from musculo.viewer import scene as scenes
-from musculo.viewer.scene_arrays import unpacked
 from musculo.viewer.scene_inputs import sampled
 from support import mesh_files
+from support.page_arrays import unpacked
 
 
 @pytest.fixture(scope="module")

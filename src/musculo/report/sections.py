@@ -83,16 +83,12 @@ def _spread(values: FloatArray | None) -> str:
     return f"{mean:.{digits}f}{more}"
 
 
-def _directed(panels: tuple[Panel, ...], model: Model | None, endings: tuple[str, ...] = ()) -> tuple[Panel, ...]:
+def _directed(panels: tuple[Panel, ...], model: Model | None) -> tuple[Panel, ...]:
     """Panels that say what their positive direction is; where left and right differ, nothing is said."""
     words = positive_words(model) if model is not None else {}
-
-    def plain(name: str) -> str:
-        return next((name.removesuffix(one) for one in endings if name.endswith(one)), name)
-
     told = []
     for panel in panels:
-        known = {words.get(plain(curve.name), "") for curve in panel.curves}
+        known = {words.get(curve.name, "") for curve in panel.curves}
         told.append(replace(panel, positive=known.pop() if len(known) == 1 else ""))
     return tuple(told)
 

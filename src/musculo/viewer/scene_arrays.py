@@ -55,25 +55,6 @@ def floats(values: ArrayLike) -> dict[str, Any]:
     return {"type": "float32", "shape": list(x.shape), "data": _text(zlib.compress(x.tobytes(), 6))}
 
 
-def unpacked(array: dict[str, Any]) -> NDArray:
-    """The numbers of an array made by `steps`, `integers` or `floats`; what the page does, for checks."""
-    data, shape = zlib.decompress(base64.b64decode(array["data"])), tuple(array["shape"])
-    if array["type"] == "float32":
-        return np.frombuffer(data, dtype="<f4").reshape(shape)
-    halves = 2 if array["type"] == "uint32" else 1
-    size = halves * int(np.prod(shape))
-    planes = np.frombuffer(data, dtype=np.uint8).reshape(2, size)
-    differences = planes[0].astype(np.uint16) | (planes[1].astype(np.uint16) << 8)
-    rows = (halves, *shape) if halves == 2 else shape
-    whole = np.cumsum(differences.reshape(rows[0], size // max(rows[0], 1)), axis=0, dtype=np.uint16).reshape(rows)
-    if array["type"] == "uint16":
-        return whole
-    if array["type"] == "uint32":
-        return whole[0].astype(np.int64) | (whole[1].astype(np.int64) << 16)
-    signed = whole.view(np.int16)
-    return np.where(signed == MISSING, np.nan, np.array(array["offset"]) + signed * np.array(array["scale"]))
-
-
 def _packed16(values: NDArray[np.int16]) -> str:
     rows = np.ascontiguousarray(values).view(np.uint16).reshape(len(values), values.size // max(len(values), 1))
     differences = np.diff(rows, axis=0, prepend=np.zeros((1, rows.shape[1]), dtype=np.uint16)).ravel()

@@ -30,7 +30,6 @@ COLLAR = Body("collar", 0.5, (0.0, 0.0, 0.0), (8e-5, 8e-5, 1.2e-4, 0.0, 0.0, 0.0
 GRAVITY = (0.0, 0.0, -9.80665)
 START = np.array([0.3]), np.array([2.0])
 END = 1.0
-ERROR = 1e-9  # of the collar's place at the end [m]
 NAMES = Names("pin", "screw", "constraints")
 # A point at the collar's rim, whose place tells angle and height.
 RIM = (0.02, 0.0, 0.0)

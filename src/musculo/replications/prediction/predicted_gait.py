@@ -23,7 +23,6 @@ from musculo.trajectory.solvers.told_progress import Progress
 from musculo.trajectory.transcription.bspline_motion import BSplines
 
 SOURCE = "Barman 2020, Recursive Newton-Euler dynamics and sensitivity analysis, chapter V"
-CITE = "section 5.2"
 PAPER_TIME = 34.10  # [s] on a Xeon E-2186G
 # How far points in contact may be off in the paper's mode: its tolerance [m], and ten times that [m/s]. Six control
 # points for each coordinate cannot hold a foot still.
