@@ -12,7 +12,8 @@ from musculo.errors import unwarned
 from musculo.replications.prediction.gait_problem import FROZEN, GaitParts, Walk, gait_parts, strength_of
 from musculo.replications.prediction.lifting_problem import FROZEN as SYMMETRIC
 from musculo.replications.prediction.lifting_problem import sagittal
-from musculo.replications.prediction.skeleton import mirror_of, sizes, skeleton
+from musculo.replications.prediction.skeleton import mirror_of, skeleton
+from musculo.replications.prediction.skeleton_bodies import sizes
 
 # Central differences of exact values and slopes, of size 100 at most, with steps of 1e-5.
 DIFFERENCE = 1e-6

@@ -45,6 +45,8 @@ _ACCELERATIONS, _MASSES, _CONSTRAINED = (
 _MOMENT_SLOPES = "tree.derivatives.torque_slope_frames:torque_slope_frames"
 _CALLED_STATE = "integrate.called_state:called_state"
 _OPEN_STATE, _CONSTRAINED_STATE = "integrate.open_state:open_state", "integrate.multiplier_state:constrained_state"
+# Of a mechanism in independent coordinates and with constraints, to compare.
+_FORMULATIONS = (_MASSES, _CONSTRAINED, _CONSTRAINED_STATE, _OPEN_STATE)
 # States between the steps of a course, by which impacts are looked for.
 _BETWEEN = "integrate.whole_course:states_between"
 # Of a model that its muscles move.
@@ -261,19 +263,13 @@ STUDIES: dict[str, tuple[str, ...]] = {
         *_ELIMINATION,
     ),
     # these need recorded data, without which they call nothing; what they call compiles as it is called
-    "moco-inverse": (),
-    "moco-track": (),
-    "moco-walk": (),
-    "predicted-step": (),
+    **dict.fromkeys(("moco-inverse", "moco-track", "moco-walk", "predicted-step"), ()),
     "drivers": ("absolute.absolute_frames:analysis_frames", _TRANSMITTED),
     "ellipsoid": (
         _POSES,
         _ACCELERATIONS,
         *_LOOPS,
-        _MASSES,
-        _CONSTRAINED,
-        _CONSTRAINED_STATE,
-        _OPEN_STATE,
+        *_FORMULATIONS,
         _BETWEEN,
         _MOMENTS,
         _TRANSMITTED,
@@ -285,20 +281,14 @@ STUDIES: dict[str, tuple[str, ...]] = {
         _POSES,
         _ACCELERATIONS,
         _FUNCTIONS,
-        _MASSES,
-        _CONSTRAINED,
-        _CONSTRAINED_STATE,
-        _OPEN_STATE,
+        *_FORMULATIONS,
         _MOMENTS,
         _BETWEEN,
     ),
     "screw": (
         _ACCELERATIONS,
         _FUNCTIONS,
-        _MASSES,
-        _CONSTRAINED,
-        _CONSTRAINED_STATE,
-        _OPEN_STATE,
+        *_FORMULATIONS,
         _BETWEEN,
         _MOMENTS,
         _POSES,

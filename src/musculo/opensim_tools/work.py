@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -16,7 +16,6 @@ from musculo.analyses.foot_loads import foot_loads
 from musculo.arrays import FloatArray
 from musculo.diagnostics.finding import Finding, Severity
 from musculo.diagnostics.load_units import LOADS
-from musculo.diagnostics.loads import span_findings, unknown_loads
 from musculo.dynamics.loads.external import ExternalLoad
 from musculo.errors import InvalidFile, InvalidInput, MusculoError, UnknownName
 from musculo.io.electromyogram_files import read_electromyograms
@@ -32,7 +31,7 @@ from musculo.like import Like, Method, Wrapping, method_of, wrapping_of
 from musculo.model.body import GROUND
 from musculo.model.coordinate import bare_name
 from musculo.model.model import Model
-from musculo.opensim_tools.preparation import NOTHING, Preparation, suggested_cutoff
+from musculo.opensim_tools.preparation import NOTHING, Preparation
 from musculo.opensim_tools.read_once import Stamp, read_once, stamp_of
 from musculo.opensim_tools.records.named_files import ADVICE, refuse_overwriting, same_file
 from musculo.results.external_loads import ExternalLoads
@@ -40,15 +39,11 @@ from musculo.results.markers import Markers
 from musculo.results.orientations import Orientations
 from musculo.results.table import Table
 
-if TYPE_CHECKING:
-    from musculo.forces.compiled_forces import Method
-    from musculo.muscle.paths.geometry import Wrapping
-
 # What is being done, and which part of the whole work is done by then.
 Progress = Callable[[str, float], None]
 T = TypeVar("T")
 # Seconds by which times that are rounded in files may be apart.
-_SAME_TIME = 1e-6
+SAME_TIME = 1e-6
 
 
 @dataclass
@@ -236,9 +231,9 @@ class Work:
         start, end = span
         if len(time) == 0:
             return
-        if not (start > time[-1] + _SAME_TIME or end < time[0] - _SAME_TIME):
+        if not (start > time[-1] + SAME_TIME or end < time[0] - SAME_TIME):
             step = float(np.median(np.diff(time))) if len(time) > 1 else 0.0
-            if -np.inf < start < time[0] - step - _SAME_TIME or np.inf > end > time[-1] + step + _SAME_TIME:
+            if -np.inf < start < time[0] - step - SAME_TIME or np.inf > end > time[-1] + step + SAME_TIME:
                 self.note(
                     f"the time range {start:g} to {end:g} s reaches beyond {recording}, {time[0]:g} to {time[-1]:g} s; "
                     "nothing is known there"
@@ -261,7 +256,7 @@ class Work:
             what, stated, (start, end) = "final_time", setup.states_final_time, (setup.initial_time, setup.final_time)
         else:
             what, stated, (start, end) = "time_range", setup.states_time_range, setup.time_range
-        if self.of_file and not stated and len(time) and time[-1] > end + _SAME_TIME:
+        if self.of_file and not stated and len(time) and time[-1] > end + SAME_TIME:
             if self.exact:
                 return start, np.inf
             self.trouble(
@@ -382,52 +377,10 @@ def by_name(loads: ExternalLoads | None) -> ExternalLoads | None:
     return replace(loads, by_position=False) if orders and all(orders) else loads
 
 
-def say_span(loads: ExternalLoads | None, time: FloatArray, recording: FloatArray, work: Work) -> None:
-    """Frames at which external loads are not known: their splines go on as lines, which may be far off.
-
-    Frames beyond the times of the `recording`, which OpenSim's filter adds, are another matter.
-    """
-    if loads is None or len(loads.table) < 2:
-        return  # one row is a constant load
-    time = time[(time >= recording[0] - _SAME_TIME) & (time <= recording[-1] + _SAME_TIME)]
-    if not len(time):
-        return
-    known, outside = loads.table.time, int(unknown_loads(loads, time).sum())
-    whose = loads.table.source or loads.source
-    if outside == len(time):
-        work.nothing_shared(
-            f"all {len(time)} frames, {time[0]:g} to {time[-1]:g} s, lie outside the external loads of {whose}, which "
-            f"last from {known[0]:g} to {known[-1]:g} s"
-        )
-    elif outside:
-        span = work.advised_span(max(known[0], time[0]), min(known[-1], time[-1]))
-        work.tell(one._replace(text=f"{one.text}; {span}") for one in span_findings(loads, time))
-
-
-def suggest_cutoff(table: Table, model: Model, cutoff: float, work: Work) -> None:
-    """Where flags ask for no filter, say which one would suit: derivatives of unfiltered coordinates are noise."""
-    if cutoff >= 0.0 or work.of_file:
-        return
-    found = suggested_cutoff(table, model)
-    if found is not None:
-        work.note(f"coordinates are not filtered; residual analysis suggests {found}; --lowpass auto takes it")
-
-
 def told_apart(model: Model) -> list[str]:
     """Coordinates of one name in several joints, which are called `joint/name`."""
     own = ((joint.name, one.name) for joint in model.joints for one in joint.coordinates)
     return [name for joint, name in own if bare_name(joint, name) != name]
-
-
-def say_unseen_columns(table: Table, model: Model, work: Work) -> None:
-    """Name columns that OpenSim's analyze tool ignores: those of such coordinates that do not end in /value."""
-    known = {form: name for name in told_apart(model) for form in (name, f"jointset/{name}")}
-    unseen = [column for column in table.names if column.strip("/") in known]
-    if unseen:
-        work.note(
-            f"{table.source}: columns {', '.join(unseen)} are read, which OpenSim ignores since several joints "
-            f"have coordinates of that name: call them by their paths (/jointset/{known[unseen[0].strip('/')]}/value)"
-        )
 
 
 def largest(names: Sequence[str], ours: FloatArray, theirs: FloatArray) -> tuple[float, str]:

@@ -49,8 +49,9 @@ from musculo.opensim_tools.forces.force_state import (
     springs_in_motion,
 )
 from musculo.opensim_tools.forces.simbody_departures import simbody_loads
+from musculo.opensim_tools.said_of_inputs import say_span, say_unseen_columns, suggest_cutoff
 from musculo.opensim_tools.tasks import AnalyzeTask
-from musculo.opensim_tools.work import Work, by_name, loads_at, say_span, say_unseen_columns, suggest_cutoff
+from musculo.opensim_tools.work import Work, by_name, loads_at
 from musculo.results.external_loads import ExternalLoads
 from musculo.results.table import Table
 

@@ -27,6 +27,7 @@ from musculo.model.model import Model
 from musculo.opensim_tools.analyze_tool.analysis_study import model_of
 from musculo.opensim_tools.forces.coordinate_motors import with_reserves
 from musculo.opensim_tools.forces.simbody_departures import departs, simbody_loads
+from musculo.opensim_tools.said_of_inputs import say_span
 from musculo.opensim_tools.tasks import MuscleControlTask
 from musculo.opensim_tools.tools.tracking_files import (
     ControlNodes,
@@ -39,7 +40,7 @@ from musculo.opensim_tools.tools.tracking_files import (
     write_errors,
     write_states,
 )
-from musculo.opensim_tools.work import Work, say_span
+from musculo.opensim_tools.work import Work
 from musculo.results.external_loads import ExternalLoads
 
 # Of the accuracy that a set-up asks of the integrator, what speeds at nodes may change in the last round.

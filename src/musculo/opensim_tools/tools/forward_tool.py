@@ -20,8 +20,9 @@ from musculo.opensim_tools.analyze_tool.analysis_study import Study, model_of
 from musculo.opensim_tools.analyze_tool.analyze import run_analyses
 from musculo.opensim_tools.forces.control_tool import Drive, drives_of
 from musculo.opensim_tools.forces.simbody_departures import simbody_loads
+from musculo.opensim_tools.said_of_inputs import say_span
 from musculo.opensim_tools.tools.forward_start import Start, start_of
-from musculo.opensim_tools.work import Work, largest, say_span
+from musculo.opensim_tools.work import Work, largest
 from musculo.results.angle_columns import angle_columns, rotational_coordinates
 from musculo.results.external_loads import ExternalLoads
 from musculo.simulation.muscles.excitations import actuator_names

@@ -34,8 +34,9 @@ from musculo.opensim_tools.forces.force_state import (
 )
 from musculo.opensim_tools.forces.simbody_departures import simbody_loads
 from musculo.opensim_tools.listed import known_places
+from musculo.opensim_tools.said_of_inputs import say_span, suggest_cutoff
 from musculo.opensim_tools.tasks import InverseDynamicsTask
-from musculo.opensim_tools.work import Work, by_name, largest, loads_at, say_span, suggest_cutoff
+from musculo.opensim_tools.work import Work, by_name, largest, loads_at
 from musculo.results.angle_columns import rotational_coordinates
 from musculo.results.external_loads import ExternalLoads
 from musculo.results.table import Table

@@ -40,6 +40,7 @@ from musculo.io.text import write_text
 from musculo.model.model import Model
 from musculo.opensim_tools.analyze_tool.analysis_study import model_of
 from musculo.opensim_tools.forces.simbody_departures import departs, simbody_loads
+from musculo.opensim_tools.said_of_inputs import say_span
 from musculo.opensim_tools.tools.tracking_files import (
     ControlNodes,
     FollowedStudy,
@@ -51,7 +52,7 @@ from musculo.opensim_tools.tools.tracking_files import (
     write_errors,
     write_states,
 )
-from musculo.opensim_tools.work import Work, say_span
+from musculo.opensim_tools.work import Work
 from musculo.results.external_loads import ExternalLoads
 from musculo.results.table import Table
 

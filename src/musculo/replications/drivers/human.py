@@ -24,7 +24,7 @@ from musculo.absolute.drivers.euler_driver import E1, E2, E3, FourVector
 from musculo.arrays import FloatArray
 from musculo.model.anthropometry import Sex, rigid_segment, segment_length
 from musculo.model.body import Body, Placement, Vec3
-from musculo.replications.prediction.skeleton import GIRDLE_SHARE, SIDES, Sizes, body_of, leg_parts, moved, sizes
+from musculo.replications.prediction.skeleton_bodies import GIRDLE_SHARE, SIDES, Sizes, body_of, leg_parts, moved, sizes
 from musculo.spatial.inertia import RigidInertia
 from musculo.spatial.rotation import axis_rotation, to_xyz
 

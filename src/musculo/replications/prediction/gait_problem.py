@@ -13,7 +13,8 @@ import numpy as np
 from musculo.arrays import FloatArray
 from musculo.model.model import Model
 from musculo.replications.prediction.chain_points import WalkingPoints
-from musculo.replications.prediction.skeleton import Root, Sizes, mirror_of, sizes, skeleton
+from musculo.replications.prediction.skeleton import Root, mirror_of, skeleton
+from musculo.replications.prediction.skeleton_bodies import Sizes, sizes
 from musculo.replications.prediction.two_step import Support, TwoStep
 from musculo.trajectory.problem.constraints import At, Constraint, Periodic, Throughout
 from musculo.trajectory.problem.goals import Effort

@@ -17,7 +17,8 @@ from musculo.model.joints.weld import WeldJoint
 from musculo.model.model import Model
 from musculo.muscle.fibers.fatigue import FATIGUE_RATES, FatigueRates
 from musculo.replications.prediction.gait_problem import strength_of
-from musculo.replications.prediction.skeleton import Sizes, sizes, skeleton
+from musculo.replications.prediction.skeleton import skeleton
+from musculo.replications.prediction.skeleton_bodies import Sizes, sizes
 from musculo.trajectory.functions.ground_support import SupportMargins
 from musculo.trajectory.functions.inverse_dynamics import InverseDynamics
 from musculo.trajectory.functions.joint_fatigue import JointEfforts, JointFatigue

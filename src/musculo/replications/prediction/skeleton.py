@@ -13,72 +13,34 @@ toes, which neither has, those of [Delp1990], in proportion to stature or foot.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Literal
 
 import numpy as np
 
 from musculo.arrays import FloatArray, IntArray
-from musculo.model.anthropometry import Sex, body_proportion, rigid_segment, segment_length
-from musculo.model.body import GROUND, Body, Marker, Placement, Vec3
+from musculo.model.anthropometry import Sex, body_proportion, segment_length
+from musculo.model.body import GROUND, Marker, Placement, Vec3
 from musculo.model.coordinate import Coordinate
 from musculo.model.joints.custom import CustomJoint
 from musculo.model.joints.joint import X_AXIS, Y_AXIS, Z_AXIS, Axis, Joint, along
 from musculo.model.joints.weld import WeldJoint
 from musculo.model.model import Model
-from musculo.spatial.inertia import RigidInertia
+from musculo.replications.prediction.skeleton_bodies import (
+    SIDES,
+    SPINE,
+    SPINE_BODIES,
+    STERNUM_PART,
+    Sizes,
+    arm_parts,
+    body_of,
+    leg_parts,
+    outward,
+    sizes,
+    trunk_parts,
+)
 
 Root = Literal["pelvis", "left_foot"]
-SIDES = ("r", "l")
-
-# [Delp1990], a man of 1.80 m whose foot is 0.27 m long: hip from the middle, ankle and toe joint in front of the heel,
-# and the toes' part of the mass of talus, calcaneus and toes.
-_HIP_FROM_MIDDLE = 0.0835 / 1.80
-_HEEL_TO_ANKLE = 0.0488 / 0.27
-_HEEL_TO_BALL = 0.1788 / 0.27
-TOES_MASS = 0.2166 / (0.2166 + 1.25 + 0.1)
-# Part of the upper trunk that goes with each shoulder girdle, which the sources do not separate.
-GIRDLE_SHARE = 0.05
-# Where the clavicle begins, as a part of the half width of the shoulders.
-_STERNUM_PART = 0.1
-
-
-@dataclass(frozen=True)
-class Sizes:
-    """Lengths of a skeleton [m] that motions are described with."""
-
-    stature: float
-    body_mass: float
-    thigh: float
-    shank: float
-    ankle_height: float
-    heel_to_ankle: float
-    heel_to_ball: float
-    foot_length: float
-    foot_width: float
-    hip_half_width: float
-
-    @property
-    def hip_height(self) -> float:
-        """Of the hip joints in upright standing."""
-        return self.ankle_height + self.shank + self.thigh
-
-
-def sizes(sex: Sex = "male", body_mass: float = 73.0, stature: float = 1.741) -> Sizes:
-    """Lengths of the skeleton of the same arguments."""
-    foot = segment_length("foot", sex, stature)
-    return Sizes(
-        stature=stature,
-        body_mass=body_mass,
-        thigh=segment_length("thigh", sex, stature),
-        shank=segment_length("shank", sex, stature),
-        ankle_height=body_proportion("ankle_height", stature),
-        heel_to_ankle=_HEEL_TO_ANKLE * foot,
-        heel_to_ball=_HEEL_TO_BALL * foot,
-        foot_length=foot,
-        foot_width=body_proportion("foot_width", stature),
-        hip_half_width=_HIP_FROM_MIDDLE * stature,
-    )
 
 
 def skeleton(
@@ -100,7 +62,7 @@ def skeleton(
         frozen: coordinates whose names begin so stay at zero; they are left out.
     """
     s = sizes(sex, body_mass, stature)
-    parts = _trunk(sex, s) | _arms(sex, s) | leg_parts(sex, s)
+    parts = trunk_parts(sex, s) | arm_parts(sex, s) | leg_parts(sex, s)
     joints: list[CustomJoint] = [*_trunk_joints(sex, s), *_arm_joints(sex, s), *_leg_joints(s)]
     if root == "pelvis":
         first = [_root("pelvis", "pelvis", (0.0, s.hip_height, 0.0), (0.0, 0.0, 0.0))]
@@ -145,73 +107,18 @@ def _without(joint: CustomJoint, frozen: tuple[str, ...]) -> Joint:
     return replace(joint, coordinates=kept, rotations=_three(turns))
 
 
-def body_of(name: str, part: RigidInertia) -> Body:
-    """A body of the model with this inertia."""
-    I = part.central
-    return Body(
-        name,
-        float(part.mass),
-        tuple(map(float, part.center)),  # type: ignore[arg-type]
-        (*map(float, np.diag(I)), float(I[0, 1]), float(I[0, 2]), float(I[1, 2])),  # type: ignore[arg-type]
-    )
-
-
-def moved(part: RigidInertia, by: Vec3) -> RigidInertia:
-    """A part seen from a frame whose origin is `by` away in the opposite direction."""
-    return part._replace(center=part.center + np.array(by))
-
-
-def _cut(part: RigidInertia, length: float, shares: Sequence[float]) -> list[RigidInertia]:
-    """An upright segment cut across, from its lower end up: masses in proportion to lengths, the whole unchanged.
-
-    Each part's origin is at its lower end. What the parts' own distance does not explain of the tensor is shared in
-    proportion to mass.
-    """
-    parts: FloatArray = np.asarray(shares, dtype=float) / np.sum(shares)
-    ends = length * np.concatenate([[0.0], np.cumsum(parts)])
-    middles = 0.5 * (ends[1:] + ends[:-1])
-    center = part.center[1] + length  # above the lower end
-    middles = middles + center - parts @ middles
-    apart = part.mass * parts @ (middles - center) ** 2
-    rest = part.central - apart * np.diag([1.0, 0.0, 1.0])
-    return [
-        RigidInertia(share * part.mass, np.array([0.0, y - end, 0.0]), share * rest)
-        for share, y, end in zip(parts, middles, ends[:-1], strict=True)
-    ]
-
-
-_SPINE = ("lumbar_lower", "lumbar_upper", "thoracic_lower", "thoracic_upper")
-_SPINE_BODIES = ("abdomen_lower", "abdomen_upper", "thorax_lower", "thorax_upper")
-
-
-def _trunk(sex: Sex, s: Sizes) -> dict[str, RigidInertia]:
-    def part(name: str, share: float = 1.0) -> RigidInertia:
-        return rigid_segment(name, sex, s.body_mass, s.stature, share=share)
-
-    def length(name: str) -> float:
-        return segment_length(name, sex, s.stature)
-
-    pelvis = moved(part("lower_trunk"), (0.0, length("lower_trunk"), 0.0))
-    middle = _cut(part("middle_trunk"), length("middle_trunk"), (1.0, 1.0))
-    upper = _cut(part("thorax", 1.0 - 2.0 * GIRDLE_SHARE), length("thorax"), (1.0, 1.0))
-    neck = length("head_neck") - length("head")
-    head = _cut(part("head_neck"), length("head_neck"), (neck, length("head")))
-    found = dict(zip(_SPINE_BODIES, (*middle, *upper), strict=True))
-    return {"pelvis": pelvis, **found, "neck": head[0], "head": head[1]}
-
-
 def _trunk_joints(sex: Sex, s: Sizes) -> list[CustomJoint]:
     def length(name: str) -> float:
         return segment_length(name, sex, s.stature)
 
     rises = (length("lower_trunk"), *(0.5 * length("middle_trunk"),) * 2, 0.5 * length("thorax"))
-    below = ("pelvis", *_SPINE_BODIES[:-1])
+    below = ("pelvis", *SPINE_BODIES[:-1])
     joints = [
         _joint(name, parent, child, (0.0, rise, 0.0), _spinal(name), _SPINE_RANGES[name])
-        for name, parent, child, rise in zip(_SPINE, below, _SPINE_BODIES, rises, strict=True)
+        for name, parent, child, rise in zip(SPINE, below, SPINE_BODIES, rises, strict=True)
     ]
     top = (0.0, 0.5 * length("thorax"), 0.0)
-    joints.append(_joint("neck_lower", _SPINE_BODIES[-1], "neck", top, _spinal("neck_lower"), _NECK_RANGES))
+    joints.append(_joint("neck_lower", SPINE_BODIES[-1], "neck", top, _spinal("neck_lower"), _NECK_RANGES))
     up = (0.0, length("head_neck") - length("head"), 0.0)
     joints.append(_joint("neck_upper", "neck", "head", up, _spinal("neck_upper")[:2], _NECK_RANGES[:2]))
     return joints
@@ -221,23 +128,6 @@ def _spinal(name: str) -> list[tuple[str, Vec3]]:
     return [(f"{name}_extension", Z_AXIS), (f"{name}_bending", X_AXIS), (f"{name}_rotation", Y_AXIS)]
 
 
-def _arms(sex: Sex, s: Sizes) -> dict[str, RigidInertia]:
-    found = {}
-    girdle = rigid_segment("thorax", sex, s.body_mass, s.stature, share=GIRDLE_SHARE)
-    half = body_proportion("half_shoulder_width", s.stature)
-    for side in SIDES:
-        out = _out(side)
-        reach = (1.0 - _STERNUM_PART) * half
-        # a rod from sternum to shoulder
-        rod = girdle.mass * reach**2 / 12.0
-        found[f"clavicle_{side}"] = RigidInertia(
-            girdle.mass, np.array([0.0, 0.0, 0.5 * out * reach]), np.diag([rod, rod, 0.05 * rod])
-        )
-        for name, row in (("upper_arm", "upper_arm"), ("forearm", "forearm"), ("hand", "whole_hand")):
-            found[f"{name}_{side}"] = rigid_segment(row, sex, s.body_mass, s.stature)
-    return found
-
-
 def _arm_joints(sex: Sex, s: Sizes) -> list[CustomJoint]:
     joints: list[CustomJoint] = []
     half = body_proportion("half_shoulder_width", s.stature)
@@ -245,16 +135,16 @@ def _arm_joints(sex: Sex, s: Sizes) -> list[CustomJoint]:
     begin = segment_length("whole_trunk", sex, s.stature) - 0.5 * segment_length("thorax", sex, s.stature)
     rise = segment_length("shoulder_hip", sex, s.stature) - begin
     for side in SIDES:
-        out = _out(side)
+        out = outward(side)
         joints += [
             _joint(
-                f"sternoclavicular_{side}", "thorax_upper", f"clavicle_{side}", (0.0, rise, out * _STERNUM_PART * half),
+                f"sternoclavicular_{side}", "thorax_upper", f"clavicle_{side}", (0.0, rise, out * STERNUM_PART * half),
                 [(f"clavicle_protraction_{side}", (0.0, out, 0.0)), (f"clavicle_elevation_{side}", (-out, 0.0, 0.0))],
                 (0.35, 0.35),
             ),
             _joint(
                 f"shoulder_{side}", f"clavicle_{side}", f"upper_arm_{side}",
-                (0.0, 0.0, out * (1.0 - _STERNUM_PART) * half),
+                (0.0, 0.0, out * (1.0 - STERNUM_PART) * half),
                 [(f"arm_flexion_{side}", Z_AXIS), (f"arm_adduction_{side}", (out, 0.0, 0.0)),
                  (f"arm_rotation_{side}", (0.0, out, 0.0))],
                 (_deg(-60, 170), _deg(-150, 20), _deg(-60, 60)),
@@ -275,34 +165,10 @@ def _arm_joints(sex: Sex, s: Sizes) -> list[CustomJoint]:
     return joints
 
 
-def leg_parts(sex: Sex, s: Sizes) -> dict[str, RigidInertia]:
-    """Bodies of both legs; the foot is cut at the ball, its mass center at half the ankle's height."""
-    foot = rigid_segment("foot", sex, s.body_mass, s.stature, lying=True)
-    height = 0.5 * s.ankle_height
-    toes_at = 0.5 * (s.heel_to_ball + s.foot_length)
-    hind_at = (foot.center[0] - TOES_MASS * toes_at) / (1.0 - TOES_MASS)
-    apart = foot.mass * TOES_MASS * (1.0 - TOES_MASS) * (toes_at - hind_at) ** 2
-    rest = foot.central - apart * np.diag([0.0, 1.0, 1.0])
-    found = {}
-    for side in SIDES:
-        for name in ("thigh", "shank"):
-            found[f"{name}_{side}"] = rigid_segment(name, sex, s.body_mass, s.stature)
-        found[f"foot_{side}"] = RigidInertia(
-            (1.0 - TOES_MASS) * foot.mass,
-            np.array([hind_at - s.heel_to_ankle, height - s.ankle_height, 0.0]),
-            (1.0 - TOES_MASS) * rest,
-        )
-        # toes are thinner: half as high
-        found[f"toes_{side}"] = RigidInertia(
-            TOES_MASS * foot.mass, np.array([toes_at - s.heel_to_ball, 0.5 * height, 0.0]), TOES_MASS * rest
-        )
-    return found
-
-
 def _leg_joints(s: Sizes) -> list[CustomJoint]:
     joints: list[CustomJoint] = []
     for side in SIDES:
-        out = _out(side)
+        out = outward(side)
         joints += [
             _joint(
                 f"hip_{side}", "pelvis", f"thigh_{side}", (0.0, 0.0, out * s.hip_half_width),
@@ -344,11 +210,6 @@ def _markers(s: Sizes) -> list[Marker]:
     return found
 
 
-def _out(side: str) -> float:
-    """Sign of z away from the middle."""
-    return 1.0 if side == "r" else -1.0
-
-
 def _deg(low: float, high: float) -> tuple[float, float]:
     return float(np.radians(low)), float(np.radians(high))
 
@@ -356,7 +217,7 @@ def _deg(low: float, high: float) -> tuple[float, float]:
 # Flexion to extension, bending, rotation of each spinal joint: parts of the ranges of lumbar and thoracic spine.
 _LUMBAR = (_deg(-25, 12), _deg(-12, 12), _deg(-5, 5))
 _THORACIC = (_deg(-15, 10), _deg(-12, 12), _deg(-17, 17))
-_SPINE_RANGES = dict(zip(_SPINE, (_LUMBAR, _LUMBAR, _THORACIC, _THORACIC), strict=True))
+_SPINE_RANGES = dict(zip(SPINE, (_LUMBAR, _LUMBAR, _THORACIC, _THORACIC), strict=True))
 _NECK_RANGES = (_deg(-45, 45), _deg(-35, 35), _deg(-60, 60))
 
 
