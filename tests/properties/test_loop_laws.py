@@ -12,7 +12,7 @@ import musculo
 from musculo import Model
 from musculo.dynamics.constrained_dynamics import constraint_equations
 from musculo.embedding.loops.equations.frame_jets import Jet
-from musculo.embedding.loops.looped import Looped
+from musculo.embedding.loops.methods.joint_variables import Looped
 from musculo.functions import Linear, Sine
 from musculo.model import EquationConstraint, Fitted, Molecule
 from musculo.model.model_constraint import CoordinateCoupler

@@ -12,7 +12,7 @@ from musculo.simulation.equations.systems import ConstrainedSystem
 from musculo.simulation.forces.acting import Acting
 from musculo.simulation.integrators.called_steps import StepFailed
 from musculo.simulation.integrators.control import Control
-from musculo.simulation.integrators.dense import Course
+from musculo.simulation.integrators.stepped_run import Course
 from musculo.simulation.integrators.sundials import Ida
 from support.mechanisms import four_bar
 from support.redundant import Plane, coupled_cranks

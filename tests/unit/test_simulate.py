@@ -12,7 +12,7 @@ from musculo.errors import InvalidInput
 from musculo.simulation import SimulationEvent
 from musculo.simulation.integrators.called_steps import CalledSteps
 from musculo.simulation.integrators.control import Control
-from musculo.simulation.integrators.dense import Course
+from musculo.simulation.integrators.stepped_run import Course
 from support.mechanisms import chain, four_bar, hinge, link
 
 METHODS = ("cvode", "adams", "rkf45", "tr-bdf2", "ida")

@@ -14,7 +14,7 @@ from musculo.embedding.couplers.coordinate_rules import Coupled, Locked, Prescri
 from musculo.embedding.couplers.rule_table import rule_rows
 from musculo.embedding.embedding import embedding_of
 from musculo.embedding.loops.closed_loop import SINGULAR, refuse_unsolved
-from musculo.embedding.loops.looped import Looped
+from musculo.embedding.loops.methods.joint_variables import Looped
 from musculo.embedding.loops.methods.loop_projection import ProjectedVariables
 from musculo.embedding.speed_rates import turning_joints
 from musculo.functions.function_table import FunctionTable

@@ -23,17 +23,15 @@ from musculo.compile.frame_arrays import frames_of, same_frames
 from musculo.embedding.couplers.coordinate_rules import Rule
 from musculo.embedding.couplers.stated_rules import collect_rules, sort_rules
 from musculo.embedding.embedded_motion import CONSISTENT as CONSISTENT
-from musculo.embedding.embedded_motion import Closure, EmbeddedMotion
+from musculo.embedding.embedded_motion import Closure, EmbeddedMotion, speed_map
 from musculo.embedding.embedded_motion import times_of as times_of
 from musculo.embedding.loops.closed_loop import Loop, refuse_unsolved
 from musculo.embedding.loops.loop_choice import choose_loops
-from musculo.embedding.loops.looped import Looped
 from musculo.embedding.loops.methods.fitted_loop import FittedVariables
-from musculo.embedding.loops.methods.joint_variables import LoopMethod
+from musculo.embedding.loops.methods.joint_variables import Looped, LoopMethod
 from musculo.embedding.loops.methods.loop_methods import LoopName, method_of
 from musculo.embedding.loops.methods.loop_projection import Projection
 from musculo.embedding.speed_rates import TurningJoint, joint_rates, turning_joints
-from musculo.embedding.speeds import speed_map
 from musculo.errors import InvalidInput, InvalidModel, MusculoWarning
 from musculo.model.model import Model
 

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 from musculo.arrays import FloatArray, IntArray
 from musculo.compile.coordinate_arrays import coordinates_of
 from musculo.embedding.embedding import Embedding, times_of
-from musculo.embedding.loops.looped import Looped
+from musculo.embedding.loops.methods.joint_variables import Looped
 from musculo.embedding.speed_rates import (
     TurningJoint,
     angle_rates_inverse,

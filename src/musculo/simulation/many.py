@@ -26,7 +26,7 @@ from musculo.simulation.forces.acting import Acting
 from musculo.simulation.forces.model_force import ModelForce
 from musculo.simulation.integrators.called_steps import StepFailed
 from musculo.simulation.integrators.control import Control
-from musculo.simulation.integrators.dense import Course
+from musculo.simulation.integrators.stepped_run import Course
 from musculo.simulation.integrators.steppers import OneStep
 from musculo.simulation.many_cases import Case, Options, Outcome, cases_of
 from musculo.simulation.muscles.driven_system import DrivenSystem

@@ -19,7 +19,7 @@ from musculo.arrays import FloatArray
 from musculo.compile.compiled import CompiledModel, compiled
 from musculo.embedding.couplers.coordinate_rules import Prescribed
 from musculo.embedding.embedding import Embedding
-from musculo.embedding.loops.looped import Looped
+from musculo.embedding.loops.methods.joint_variables import Looped
 from musculo.errors import Unsupported
 from musculo.functions.function_table import FunctionTable
 from musculo.kernels.functions.function_values import evaluate_lanes, evaluate_many_lanes

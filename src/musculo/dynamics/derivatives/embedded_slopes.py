@@ -7,9 +7,9 @@ from typing import NamedTuple
 import numpy as np
 
 from musculo.arrays import FloatArray, IntArray
+from musculo.embedding.embedded_motion import speed_map
 from musculo.embedding.embedding import Embedding
 from musculo.embedding.slopes import embedding_slopes
-from musculo.embedding.speeds import speed_map
 
 # f(x + i h) = f(x) + i h f'(x) + O(h^2): with h so small nothing but rounding is left.
 _STEP = 1e-30

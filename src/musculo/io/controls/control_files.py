@@ -11,8 +11,7 @@ import numpy as np
 from musculo.arrays import FloatArray
 from musculo.errors import InvalidFile, InvalidModel
 from musculo.functions import Constant, Function, PiecewiseConstant, PiecewiseLinear
-from musculo.io.osim.defaults import resolve_defaults
-from musculo.io.osim.xml import Element, flag, number, parse_xml, place, text
+from musculo.io.osim.xml import Element, flag, number, parse_xml, place, resolve_defaults, text
 from musculo.io.storage import read_storage
 from musculo.io.text import PathLike, checked_path, read_bytes
 from musculo.results.table import Table

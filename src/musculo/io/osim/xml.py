@@ -9,6 +9,7 @@ import math
 import os
 import re
 from collections.abc import Iterator
+from copy import deepcopy
 from pathlib import Path as FilePath
 from typing import Any
 
@@ -280,3 +281,34 @@ def exact(value: float) -> str:
 
 def exact_all(values: Any) -> str:
     return " ".join(exact(float(v)) for v in values)
+
+
+def resolve_defaults(model: Element) -> None:
+    """Give each object of the model what the `<defaults>` of its class state and itself does not."""
+    block = model.find("defaults")
+    if block is None:
+        return
+    for default in block:
+        # A class named twice: the last registration counts, so it must not find the places already taken.
+        if any(later.tag == default.tag for later in default.itersiblings()):
+            continue
+        for element in list(model.iter(default.tag)):
+            if element is not default and not _inside(element, block):
+                _fill(element, default)
+
+
+def _fill(element: Element, default: Element) -> None:
+    stated = {_key(child, default) for child in element}
+    for child in default:
+        if _key(child, default) not in stated:
+            element.append(deepcopy(child))
+
+
+def _key(child: Element, default: Element) -> tuple[str, str]:
+    """Children of one tag are one property, unless the default itself has several told apart by their names."""
+    repeated = len(default.findall(child.tag)) > 1
+    return child.tag, child.get("name", "") if repeated else ""
+
+
+def _inside(element: Element, block: Element) -> bool:
+    return any(ancestor is block for ancestor in element.iterancestors())

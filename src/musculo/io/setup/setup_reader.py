@@ -6,8 +6,7 @@ from dataclasses import replace
 from typing import Any, TypeAlias
 
 from musculo.errors import InvalidFile, InvalidModel
-from musculo.io.osim.defaults import resolve_defaults
-from musculo.io.osim.xml import Element, parse_xml, place, restore_colons, text
+from musculo.io.osim.xml import Element, parse_xml, place, resolve_defaults, restore_colons, text
 from musculo.io.setup.dynamics_setups import AnalyzeSetup, InverseDynamicsSetup
 from musculo.io.setup.kinematics_setups import TASK_KINDS, InverseKinematicsSetup, Task
 from musculo.io.setup.scale_setup import ScaleSetup

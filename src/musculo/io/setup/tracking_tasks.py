@@ -6,8 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
 from musculo.errors import InvalidFile, InvalidModel
-from musculo.io.osim.defaults import resolve_defaults
-from musculo.io.osim.xml import Element, invalid, numbers, parse_xml, place, text
+from musculo.io.osim.xml import Element, invalid, numbers, parse_xml, place, resolve_defaults, text
 from musculo.io.setup.setup_properties import (
     FLAG,
     NUMBER,

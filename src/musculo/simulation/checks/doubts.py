@@ -24,7 +24,7 @@ from musculo.simulation.checks.singular import Followed
 from musculo.simulation.equations.constraint_projection import project_position
 from musculo.simulation.equations.systems import ConstrainedSystem
 from musculo.simulation.integrators.control import Control
-from musculo.simulation.integrators.dense import Course
+from musculo.simulation.integrators.stepped_run import Course
 
 # Drift of positions that is no motion of the mechanism any more [rad, parts of its size]: so many times the tolerance,
 # within these bounds.

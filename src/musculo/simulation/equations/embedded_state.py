@@ -15,8 +15,8 @@ from musculo.embedding.couplers.coordinate_rules import Coupled, Locked, Prescri
 from musculo.embedding.couplers.rule_table import rule_rows, turning_rows
 from musculo.embedding.embedding import Embedding, embedding_of
 from musculo.embedding.loops.closed_loop import SINGULAR
-from musculo.embedding.loops.looped import Looped
 from musculo.embedding.loops.methods.fitted_loop import FittedFunction, FittedVariables
+from musculo.embedding.loops.methods.joint_variables import Looped
 from musculo.embedding.speed_rates import turning_joints
 from musculo.functions.elementary_functions import FourierSeries
 from musculo.kernels.constraints.embedded_acceleration import Followers

@@ -17,7 +17,7 @@ from musculo.arrays import FloatArray
 from musculo.errors import MusculoError
 from musculo.simulation.integrators.called_steps import StepFailed
 from musculo.simulation.integrators.control import Control
-from musculo.simulation.integrators.dense import chebyshev_points
+from musculo.simulation.integrators.stepped_run import chebyshev_points
 from musculo.simulation.integrators.steppers import Rates, Stepper
 
 Residual = Callable[[float, FloatArray, FloatArray], FloatArray]

@@ -12,13 +12,23 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from musculo.io.osim.context import component_path
-from musculo.io.osim.defaults import resolve_defaults
 from musculo.io.osim.elements.components import gather_components
 from musculo.io.osim.elements.known_elements import PROPERTIES
 from musculo.io.osim.strays import stray_notes
 from musculo.io.osim.upgrade.upgrade_geometry import upgrade_geometry
 from musculo.io.osim.upgrade.upgrade_joints import INERTIA_TAGS, split_inertia, upgrade_frames, upgrade_joints
-from musculo.io.osim.xml import Element, describe, drop, ensure, flag, objects, put, restore_colons, text
+from musculo.io.osim.xml import (
+    Element,
+    describe,
+    drop,
+    ensure,
+    flag,
+    objects,
+    put,
+    resolve_defaults,
+    restore_colons,
+    text,
+)
 from musculo.model.coordinate import coordinate_path
 from musculo.model.model import Note
 
