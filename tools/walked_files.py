@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""List the files of the package in which a function runs during a command, by layer: what a reader of the command meets.
+"""List the files of the package in which a function runs during a command: what a reader of it meets.
 
     python tools/walked_files.py ik MODEL.osim walk.trc -o FOLDER
 

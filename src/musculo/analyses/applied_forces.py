@@ -220,17 +220,17 @@ def applied_forces(
     U: FloatArray,
     given: GivenForces,
     loads: Sequence[ExternalLoad],
-    geometry: PathWrenches | None,
-    wrapping: Wrapping,
+    paths: PathWrenches | Wrapping,
     driving: bool,
     threads: int | None,
     own: OwnForces | None = None,
 ) -> AppliedForces:
     """Forces on bodies and speeds of all that is given, and of the forces of the model that act by themselves.
 
-    `loads` are all those on bodies: from outside, and `given.on_bodies`. Only where the forces are `driving` the
-    motion their generalized forces are made. `own` says how limits, bushings and contacts are computed; without it
-    they are not, and springs and ligaments along paths act alone.
+    `loads` are all those on bodies: from outside, and `given.on_bodies`. `paths` are those of the model, or how they
+    shall run over surfaces. Only where the forces are `driving` the motion their generalized forces are made. `own`
+    says how limits, bushings and contacts are computed; without it they are not, and springs and ligaments along paths
+    act alone.
     """
     tau, passive = given.on_speeds, None
     if own is not None and compiled_forces(model, own.method).groups:
@@ -240,7 +240,8 @@ def applied_forces(
         return AppliedForces(tau, tuple(loads), None, np.zeros((len(Q), 0)), passive)
     # Lengthening speeds are for springs and ligaments.
     speeds = U if any(f.path is not None and not isinstance(f, Muscle) for f in model.forces) else None
-    paths = geometry if geometry is not None else path_wrenches(model, Q, speeds, wrapping=wrapping, threads=threads)
+    if isinstance(paths, str):
+        paths = path_wrenches(model, Q, speeds, wrapping=paths, threads=threads)
     tension = all_tensions(model, given, paths, threads)
     # As a product of matrices for each frame: einsum walks the arms without the processor's vectors.
     if driving:

@@ -215,10 +215,10 @@ def joint_loads(
     for start in range(0, frames, _CHUNK):
         at = slice(start, min(start + _CHUNK, frames))
         outside = [part(load, at.start, at.stop) for load in everything]
-        paths = None if geometry is None else geometry.part(at)
+        paths = wrapping if geometry is None else geometry.part(at)
         driving = A is None or closed
         own = OwnForces(times[at], method) if model_forces else None
-        acting = applied_forces(model, Q[at], U[at], given.part(at), outside, paths, wrapping, driving, threads, own)
+        acting = applied_forces(model, Q[at], U[at], given.part(at), outside, paths, driving, threads, own)
         doubtful.update(_frames_of_doubt(acting))
         if A is None:
             D[at] = forward_dynamics(model, Q[at], U[at], acting.tau, acting.loads, times[at], threads=threads)
