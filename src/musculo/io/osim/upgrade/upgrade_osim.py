@@ -12,9 +12,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from musculo.io.osim.context import component_path
-from musculo.io.osim.elements.components import gather_components
 from musculo.io.osim.elements.known_elements import PROPERTIES
-from musculo.io.osim.strays import stray_notes
+from musculo.io.osim.strays import gather_components, stray_notes
 from musculo.io.osim.upgrade.upgrade_geometry import upgrade_geometry
 from musculo.io.osim.upgrade.upgrade_joints import INERTIA_TAGS, split_inertia, upgrade_frames, upgrade_joints
 from musculo.io.osim.xml import (
