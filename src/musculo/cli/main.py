@@ -15,7 +15,7 @@ from musculo import __version__
 from musculo.cli.commands.command_flags import FitFlags, ReportFlags, RunFlags, UncertaintyFlags, ViewFlags
 from musculo.cli.commands.pipeline import add_commands
 from musculo.cli.commands.sensor_commands import add_sensor_commands
-from musculo.cli.commands.step_flags import Json, Quiet, Strict
+from musculo.cli.commands.shared_flags import Json, Quiet, Strict
 from musculo.cli.commands.whole_trial import add_trial_commands
 from musculo.cli.exit_codes import BAD_INPUT, EXIT_CODES, READER_GONE, STOPPED, WRONG_USAGE, WrongUsage
 from musculo.cli.making_commands import Commands, of_flags

@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import typer
 
-from musculo.cli.commands.step_flags import RESULTS, StepFlags
+from musculo.cli.commands.shared_flags import RESULTS
+from musculo.cli.commands.step_flags import StepFlags
 from musculo.cli.drivers import begin
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from typing import Annotated, NamedTuple
 
 import typer
 
-from musculo.cli.commands.step_flags import RESULTS, Folder, Json, Loads, ModelFile, Names, Quiet, Strict, Time
+from musculo.cli.commands.shared_flags import RESULTS, Folder, Json, Loads, ModelFile, Names, Quiet, Strict, Time
 
 
 class RunFlags(NamedTuple):

@@ -102,7 +102,7 @@ def cmc(flags: ControlFlags) -> Setup:
 @step
 def scale(flags: ScaleFlags) -> Setup:
     """Scale a model to a subject: by measured distances or manual factors, and place markers by a static trial."""
-    from musculo.cli.flag_tasks import scale_task
+    from musculo.cli.scaling_task import scale_task
 
     return scale_task(flags)
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from musculo.cli.commands.step_flags import ModelFile, Names, Time
+from musculo.cli.commands.shared_flags import ModelFile, Names, Time
 from musculo.cli.exit_codes import EXIT_CODES, WrongUsage
 from musculo.cli.making_commands import step
 
