@@ -22,7 +22,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent))
 from dynamics import pinocchio_tree
 from musculo import inverse_dynamics, inverse_dynamics_derivatives, joint_reaction_derivatives, mass_matrix
 from musculo.compile.compiled import compiled
-from musculo.kernels.tree.nodes import Loads, Motion
+from musculo.kernels.tree.nodes import Motion
 from musculo.kernels.tree.rnea import rnea
 from musculo.kernels.tree.tree_frames import work_rows
 from trees import humanoid, random_motion
@@ -37,11 +37,7 @@ def complex_slopes(tree, table, q, u, udot, rows, by_q, by_u):
     """d(tau)/dq and d(tau)/du (frames, n_u, n) by the complex step through the kernel, one lane at a time."""
     n, n_u = q.shape[1], u.shape[1]
     Q, U, A = np.zeros((n, 1), np.complex128), np.zeros((n_u, 1), np.complex128), np.zeros((n_u, 1), np.complex128)
-    W, tau, none = (
-        np.zeros((rows, 1), np.complex128),
-        np.zeros((n_u, 1), np.complex128),
-        np.zeros((1, 1), np.complex128),
-    )
+    W, tau = np.zeros((rows, 1), np.complex128), np.zeros((n_u, 1), np.complex128)
     for f in range(q.shape[0]):
         for k in range(n):
             Q[k, 0] = q[f, k]
@@ -52,7 +48,7 @@ def complex_slopes(tree, table, q, u, udot, rows, by_q, by_u):
                 Q[k, 0] = complex(q[f, k], STEP)
             else:
                 U[k - n, 0] = complex(u[f, k - n], STEP)
-            rnea(tree, table, W, Motion(Q, U, A), Loads(none, False), tau, 0)
+            rnea(tree, table, W, Motion(Q, U, A), None, tau, 0)
             for j in range(n_u):
                 if k < n:
                     by_q[f, j, k] = tau[j, 0].imag / STEP

@@ -49,15 +49,15 @@ class ComplexKernels:
         return np.zeros((work_rows.py_func(self.tree), 1), dtype=complex)
 
     def rnea(self, q, u, udot):
-        tau, none = _lane(np.zeros(self.n_u)), np.zeros((0, 1), dtype=complex)
-        rnea(self.tree, self.table, self._work(), _motion(q, u, udot), Loads(none, False), tau, 0)
+        tau = _lane(np.zeros(self.n_u))
+        rnea(self.tree, self.table, self._work(), _motion(q, u, udot), None, tau, 0)
         return tau[:, 0]
 
     def wrenches(self, q, u, udot, external=None):
         """(nodes, 6): force and moment through the joint onto each node, in the node's frame; `external` likewise in
         ground, about its origin."""
         W, tau = self._work(), _lane(np.zeros(self.n_u))
-        loads = Loads(_lane(np.zeros(0) if external is None else np.ravel(external)), external is not None)
+        loads = None if external is None else Loads(_lane(np.ravel(external)), True)
         rnea(self.tree, self.table, W, _motion(q, u, udot), loads, tau, 0)
         rows = W[: NODE_ROWS * self.n, 0].reshape(self.n, NODE_ROWS)
         return np.concatenate([rows[:, FORCE : FORCE + 3], rows[:, MOMENT : MOMENT + 3]], axis=1)
@@ -69,10 +69,10 @@ class ComplexKernels:
 
     def aba(self, q, u, tau):
         A = _lane(np.ones(ARTICULATED_ROWS * self.n + SLOT_ROWS * self.n_u))
-        udot, none = _lane(np.zeros(self.n_u)), np.zeros((0, 1), dtype=complex)
+        udot = _lane(np.zeros(self.n_u))
         free = np.zeros(self.n_u, dtype=np.int64)
         motion, space = Motion(_lane(q), _lane(u), udot), ArticulatedSpace(self._work(), A)
-        aba(self.tree, self.table, space, motion, _lane(tau), free, Loads(none, False), 0)
+        aba(self.tree, self.table, space, motion, _lane(tau), free, None, 0)
         return udot[:, 0]
 
     def motion(self, q, u, udot):

@@ -21,7 +21,7 @@ from musculo.kernels.integrate.one_step_methods import explicit_or_implicit, lan
 from musculo.kernels.scalar.packed import WIDTH, lanes
 from musculo.kernels.tree.aba import ARTICULATED_ROWS, PIVOT, SLOT_ROWS, ArticulatedSpace, aba, slot_row
 from musculo.kernels.tree.crba import COMPOSITE_ROWS, placed_mass_matrix
-from musculo.kernels.tree.nodes import Loads, Motion
+from musculo.kernels.tree.nodes import Motion
 from musculo.kernels.tree.rnea import rnea
 from musculo.kernels.tree.state_lanes import StateLanes, put_lane, state_lanes, take_lane
 from musculo.kernels.tree.tree_frames import work_rows
@@ -158,13 +158,13 @@ def _accelerations(h):
     n_u = x.u.size
     if p.rules.function.size == 0:
         space, motion = ArticulatedSpace(lanes(r.W), lanes(r.A)), Motion(lanes(x.Q), lanes(x.U), lanes(x.D))
-        aba(p.tree, p.table, space, motion, lanes(x.T), r.free, Loads(lanes(x.E), False), 0)
+        aba(p.tree, p.table, space, motion, lanes(x.T), r.free, None, 0)
         for i in range(n_u):
             for lane in range(WIDTH):
                 r.P[i, lane] = r.A[slot_row(p.tree, i) + PIVOT, lane]
         return
     motion = Motion(lanes(x.Q), lanes(x.U), lanes(r.B))
-    rnea(p.tree, p.table, lanes(r.W), motion, Loads(lanes(x.E), False), lanes(x.D), 0)
+    rnea(p.tree, p.table, lanes(r.W), motion, None, lanes(x.D), 0)
     r.M[:] = 0.0
     placed_mass_matrix(p.tree, lanes(r.W), lanes(r.C), lanes(r.M), 0)
     for i in range(n_u):

@@ -198,7 +198,7 @@ def _outward(tree, table, i, motion, prescribed, loads, space, lane):
     store3(A, at + BIAS_ALPHA, lane, alpha)
     store3(A, at + BIAS_ACCEL, lane, accel)
     force, moment = inertial_wrench(tree, i, omega, (zero, zero, zero), (zero, zero, zero))
-    if loads.acting:
+    if loads is not None and loads.acting:
         force, moment = less_external(tree, i, (R, p), loads, (force, moment), W, lane)
     store3(A, at + BIAS_FORCE, lane, force)
     store3(A, at + BIAS_MOMENT, lane, moment)
@@ -303,7 +303,7 @@ def aba(tree, table, space, motion, tau, prescribed, loads, lane):
 
     Args:
         tree, table: the model. space: `ArticulatedSpace`. motion: `Motion`, of which udot is written. tau: (speeds,
-            lanes). prescribed: (speeds,) 1 where udot is given. loads: `Loads`.
+            lanes). prescribed: (speeds,) 1 where udot is given. loads: `Loads`, or None.
     """
     n, W, A, udot = tree.parent.size, space.W, space.A, motion.udot
     rest_at_ground(tree, loads, W, lane)

@@ -50,7 +50,7 @@ def rest_at_ground(tree, loads, W, lane):
     store3(W, OMEGA, lane, (zero, zero, zero))
     store3(W, ALPHA, lane, (zero, zero, zero))
     store3(W, ACCEL, lane, (zero - tree.gravity[0], zero - tree.gravity[1], zero - tree.gravity[2]))
-    if loads.acting:
+    if loads is not None and loads.acting:
         one = like(zero, 1.0)
         store_rotation(W, WORLD, lane, (one, zero, zero, zero, one, zero, zero, zero, one))
         store3(W, WORLD + 9, lane, (zero, zero, zero))
@@ -142,7 +142,7 @@ def _outward(tree, i, motion, loads, W, lane):
         moment = (zero, zero, zero)
     else:
         force, moment = inertial_wrench(tree, i, omega, alpha, accel)
-    if loads.acting:
+    if loads is not None and loads.acting:
         force, moment = less_external(tree, i, (R, p), loads, (force, moment), W, lane)
     store3(W, b + FORCE, lane, force)
     store3(W, b + MOMENT, lane, moment)
@@ -184,7 +184,7 @@ def rnea(tree, table, W, motion, loads, tau, lane):
 
     Args:
         tree, table: the model (`Tree`, `FunctionTable`).
-        W: workspace (rows, lanes). motion: `Motion`. loads: `Loads`. tau: (speeds, lanes), written.
+        W: workspace (rows, lanes). motion: `Motion`. loads: `Loads`, or None. tau: (speeds, lanes), written.
     """
     apart()
     n = tree.parent.size
