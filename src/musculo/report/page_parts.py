@@ -73,6 +73,7 @@ class TextTable:
     columns: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
     numbers: tuple[str, ...] = ()
+    links: Mapping[str, str] = field(default_factory=dict)  # of names of rows, to files beside the page
 
 
 @dataclass(frozen=True)

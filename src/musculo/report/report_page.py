@@ -12,6 +12,7 @@ from importlib.metadata import version
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 import numpy as np
 
@@ -194,7 +195,7 @@ def _table(table: TextTable) -> str:
     head = "".join(f'<th scope="col" {k}>{_text(c)}</th>' for c, k in zip(table.columns, kinds, strict=True))
     rows = "".join(
         "<tr>"
-        + f'<th scope="row">{_text(row[0])}</th>'
+        + f'<th scope="row">{_linked(row[0], table)}</th>'
         + "".join(f"<td {kind}>{_text(cell)}</td>" for cell, kind in zip(row[1:], kinds[1:], strict=True))
         + "</tr>"
         for row in table.rows
@@ -202,6 +203,11 @@ def _table(table: TextTable) -> str:
     title = f"<caption>{_text(table.title)}</caption>" if table.title else ""
     body = f"<table>{title}<thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>"
     return f'<div class="sheet" tabindex="0">{body}</div>'
+
+
+def _linked(name: str, table: TextTable) -> str:
+    link = table.links.get(name)
+    return f'<a href="{_text(quote(link))}">{_text(name)}</a>' if link else _text(name)
 
 
 def _scene(report: Report) -> str:

@@ -12,7 +12,7 @@ from musculo.diagnostics.finding import Finding, Severity, listed_names
 from musculo.model.named_sides import side_of
 from musculo.report import Curve, Panel, Report, Section, TextTable
 from musculo.study.collection import StudyResults
-from musculo.study.trial_run import LOG, TrialStatus
+from musculo.study.trial_run import LOG, PAGE, TrialStatus
 from musculo.study.trial_summary import POINTS
 
 _PERCENT = np.linspace(0.0, 100.0, POINTS)
@@ -118,7 +118,8 @@ def _failures(results: StudyResults) -> Section | None:
     bad.sort(key=lambda one: one.status is not TrialStatus.FAILED)
     rows = tuple((one.key, one.status.value, one.reason) for one in bad)
     text = f"Each folder has a {LOG} with all that its steps said."
-    return Section("Failed and incomplete", text=text, tables=(TextTable("", ("trial", "how", "why"), rows),))
+    table = TextTable("", ("trial", "how", "why"), rows, links=_links(results))
+    return Section("Failed and incomplete", text=text, tables=(table,))
 
 
 def _outliers(results: StudyResults) -> Section | None:
@@ -145,8 +146,18 @@ def _outliers(results: StudyResults) -> Section | None:
         "these trials' mean, on average over the cycle. Look at them before the means."
     )
     more = f" {len(rows) - _MOST_OUTLIERS} more trials are not shown." if len(rows) > _MOST_OUTLIERS else ""
-    table = TextTable("", ("trial", "quantities, and how many SDs away"), tuple(rows[:_MOST_OUTLIERS]))
+    columns = ("trial", "quantities, and how many SDs away")
+    table = TextTable("", columns, tuple(rows[:_MOST_OUTLIERS]), links=_links(results))
     return Section("Outliers", text=text + more, tables=(table,))
+
+
+def _links(results: StudyResults) -> dict[str, str]:
+    """Of each trial its page, or else its log, from the folder of the study."""
+    found = {}
+    for one in results.outcomes:
+        known = (f"{one.key}/{name}" for name in (PAGE, LOG) if (results.study.folder / one.key / name).is_file())
+        found[one.key] = next(known, "")
+    return found
 
 
 def distances(curves: FloatArray) -> FloatArray:
@@ -272,6 +283,7 @@ def _trials(results: StudyResults) -> Section:
         )
         for one in results.outcomes
     )
-    table = TextTable("", ("trial", "how", "seconds", "not good"), tuple(rows[:_MOST_ROWS]), ("seconds",))
+    columns = ("trial", "how", "seconds", "not good")
+    table = TextTable("", columns, tuple(rows[:_MOST_ROWS]), ("seconds",), _links(results))
     more = f"{len(rows) - _MOST_ROWS} more are not shown." if len(rows) > _MOST_ROWS else ""
     return Section("All trials", text=more, tables=(table,), folded=True)
