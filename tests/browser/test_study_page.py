@@ -53,8 +53,11 @@ def test_a_trial_leads_to_its_page_or_its_log(chrome, file):
 
 def test_tables_and_bars_fit_a_phone(chrome, tmp_path):
     """Means of walking in four columns, and muscles side by side: nothing is cut off, nothing overlaps."""
-    cells = ("0.712 ± 0.002 (2)", "0.713 ± 0.003 (3)")
-    table = TextTable("", ("parameter", "right", "left", "both"), (("step length [m]", "0.717", *cells),), ("right",))
+    rows = (
+        ("cadence [steps/min]", "105", "104", "105 ± 0 (2)"),
+        ("step length [m]", "0.717", "0.712 ± 0.002 (2)", "0.713 ± 0.003 (3)"),
+    )
+    table = TextTable("", ("parameter", "right", "left", "both"), rows, ("right", "left", "both"))
     names = tuple(f"muscle {k}" for k in range(24))
     bars = Bars("mean power", "W", names, {"right": [float(k) for k in range(24)], "left": [1.0] * 24})
     time = np.linspace(0.0, 1.0, 11)
