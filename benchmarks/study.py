@@ -1,12 +1,14 @@
 """A study of many trials: overhead over a bare loop, cores, a Dask cluster, what is killed, a full disk, and OpenSim.
 
-python benchmarks/study.py [TRIALS] [PEER TRIALS]      needs the extras `cluster` and `oracles`, and the data folder
+python benchmarks/study.py [TRIALS] [PEER TRIALS] [ROUNDS]     needs the extras `cluster` and `oracles`, and the data
 
 Trials (200) are made of the recorded walk of gait10dof18musc, 1.4 s each: markers moved by 2 mm as a whole and by
 0.2 mm in each frame, for ten subjects in two groups whose muscles have other strengths. Inverse kinematics, inverse
 dynamics, static optimization and joint loads follow, and every file is written. The bare loop runs the same four tools
 in one process and does nothing else; a second loop reads the files of a trial once, as studies do.
-OpenSim runs its own tools from Python on the first PEER TRIALS (20) of them.
+The rows come in turn, ROUNDS (3) times, and each is compared with the loop of its own round, by CPU time, as other
+programs may run beside. A scheduler and its workers are there before a study begins, as those of a laboratory are.
+OpenSim runs its own tools from Python on the first PEER TRIALS (20) of them; with 0, the table is all.
 
 A disk is filled only by root, who can mount a small one.
 """
@@ -21,7 +23,6 @@ os.environ["OPENBLAS_NUM_THREADS"] = "1"
 import contextlib
 import hashlib
 import re
-import resource
 import shutil
 import signal
 import socket
@@ -45,6 +46,8 @@ from musculo.study import read_study
 from trees import data_folder
 
 SUBJECTS = 10
+ROUNDS = 3
+LOOP = "loop, files read once each"
 SPAN = (0.5, 1.9)  # both feet on plates [s]
 STUDY = """name = "perturbed walks"
 tasks = "tasks.xml"
@@ -196,36 +199,62 @@ def compared(out: Path, before: dict[Path, int], expected: dict[str, str]) -> st
 
 
 # --- what is shown ----------------------------------------------------------------------------------------------------
-def table(home: Path, count: int) -> dict[str, str]:
-    """One core, two cores, a cluster, beside the bare loop."""
-    print(f"{count} trials                  wall [s]   CPU a trial [ms]   over the bare loop   memory [MB]   results")
-    for flag, name in (("--shared", "loop, files read once each"), ("--bare", "bare loop of the four tools")):
-        bare = run([sys.executable, __file__, flag, str(home), str(home / flag[2:])])
-        print(f"{name:28s} {bare.wall:7.1f}   {1e3 * bare.cpu / count:12.1f}   {'':20s} {bare.memory:9.0f}", flush=True)
+def table(home: Path, count: int, rounds: int) -> dict[str, str]:
+    """One core, two cores, and a cluster whose workers are fresh or at work already, each beside the loops."""
+    rows: dict[str, list[Run]] = {}
+    starts: list[float] = []
     expected: dict[str, str] = {}
-    for name, flags in (("study, one core", ["-j", "1"]), ("study, two cores", ["-j", "2"])):
-        out = home / name.replace(" ", "_")
-        took = run(words_of(home, out, *flags))
-        found = results_of(out)
-        expected = expected or found
-        print_row(name, took, bare, count, found == expected)
-    with cluster(2) as (address, _):
-        out = home / "dask"
-        before = resource.getrusage(resource.RUSAGE_CHILDREN)
-        took = run(words_of(home, out, "--scheduler", address))
-    after = resource.getrusage(resource.RUSAGE_CHILDREN)
-    cpu = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime  # workers and scheduler, too
-    print_row("study, Dask, two workers", took._replace(cpu=cpu), bare, count, results_of(out) == expected)
+
+    def keep(name: str, took: Run, out: Path | None = None) -> None:
+        rows.setdefault(name, []).append(took)
+        if out is not None:
+            found = results_of(out)
+            expected.update({} if expected else found)
+            if found != expected:
+                raise SystemExit(f"{name}: results are NOT EQUAL to those of one core")
+
+    for turn in range(rounds):
+        for name, flag in ((LOOP, "--shared"), ("bare loop of the four tools", "--bare")):
+            keep(name, run([sys.executable, __file__, flag, str(home), str(home / f"{flag[2:]}{turn}")]))
+        for name, jobs in (("study, one core", "1"), ("study, two cores", "2")):
+            out = home / f"{name}{turn}"
+            keep(name, run(words_of(home, out, "-j", jobs)), out)
+        with cluster(2) as (address, hands):
+            wait_for_workers(address, len(hands))
+            starts.append(cpu_of_children())
+            for name in ("study, Dask, fresh workers", "study, Dask, the same workers"):
+                out, before = home / f"{name}{turn}", cpu_of_children()
+                took = run(words_of(home, out, "--scheduler", address))
+                keep(name, took._replace(cpu=took.cpu + cpu_of_children() - before), out)
+    print(
+        f"{count} trials, medians of {rounds}     wall [s]   CPU a trial [ms]   CPU beside the first row   memory [MB]"
+    )
+    for name, took in rows.items():
+        wall, cpu, memory = np.median(took, axis=0).tolist()
+        over = [1e2 * (one.cpu / loop.cpu - 1.0) for one, loop in zip(took, rows[LOOP], strict=True)]
+        beside = f"{np.median(over):+.0f} % ({min(over):+.0f} to {max(over):+.0f})"
+        print(f"{name:30s} {wall:8.1f}   {1e3 * cpu / count:16.1f}   {beside:>24s}   {memory:11.0f}", flush=True)
+    print(f"all bitwise equal; start of a scheduler and two workers, in no row: {np.median(starts):.1f} s of CPU time")
     return expected
 
 
-def print_row(name: str, took: Run, bare: Run, count: int, same: bool) -> None:
-    over = took.cpu / bare.cpu - 1.0
-    print(
-        f"{name:28s} {took.wall:7.1f}   {1e3 * took.cpu / count:12.1f}   {over:+14.0%} (CPU)  {took.memory:9.0f}   "
-        f"{'bitwise equal' if same else 'NOT EQUAL'}",
-        flush=True,
-    )
+def wait_for_workers(address: str, count: int) -> None:
+    from distributed import Client
+
+    with Client(address, set_as_default=False) as client:
+        client.wait_for_workers(count, timeout=60)
+
+
+def cpu_of_children() -> float:
+    """CPU time of all processes that this one started and that are still there [s]."""
+    import psutil
+
+    total = 0.0
+    for process in psutil.Process().children(recursive=True):
+        with contextlib.suppress(psutil.Error):
+            used = process.cpu_times()
+            total += used.user + used.system
+    return total
 
 
 def killed(home: Path, count: int, expected: dict[str, str]) -> None:
@@ -347,10 +376,13 @@ def main() -> None:
         return
     count = int(sys.argv[1]) if len(sys.argv) > 1 else 200
     others = int(sys.argv[2]) if len(sys.argv) > 2 else 20
+    rounds = int(sys.argv[3]) if len(sys.argv) > 3 else ROUNDS
     with tempfile.TemporaryDirectory() as place:
         home = Path(place)
         make_study(home, count)
-        expected = table(home, count)
+        expected = table(home, count, rounds)
+        if others == 0:
+            return
         killed(home, count, expected)
         full_disk(home, count, expected)
         peer(home, others)

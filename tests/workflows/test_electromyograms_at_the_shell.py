@@ -12,8 +12,10 @@ from musculo.analyses.measured_activations import measured_activations
 from musculo.cli.exit_codes import BAD_INPUT, WRONG_USAGE
 from musculo.cli.main import app
 from musculo.demo import ARM_FILE, ARM_FLEXION_FILE, arm, arm_flexion
+from musculo.errors import InvalidInput
 from musculo.io import write_table
 from musculo.muscle import metabolic_rate
+from musculo.opensim_tools.analyze_tool import static_optimization_tool
 from musculo.report.read_folder import read_folder
 from musculo.results import Table
 
@@ -100,6 +102,17 @@ def test_the_same_as_the_function(signals, tmp_path):
 )
 def test_what_is_wrong_is_said(signals, tmp_path, flags, code, words):
     assert words in " ".join(so(tmp_path, "--emg", signals, *flags, "--no-report", code=code).split())
+
+
+def test_forces_do_not_depend_on_their_cost(tmp_path, monkeypatch):
+    def refused(*_, **__):
+        raise InvalidInput("biceps: no fiber")
+
+    monkeypatch.setattr(static_optimization_tool, "metabolic_rate", refused)
+    assert len(so(tmp_path, "--no-report"))
+    assert not list((tmp_path / "out").glob("*metabolic*"))
+    notes = [note for record in read_folder(tmp_path / "out").records for note in record["notes"]]
+    assert any("the metabolic power is not known: biceps: no fiber" in note for note in notes)
 
 
 def test_flags_without_signals_are_refused(tmp_path):

@@ -16,7 +16,7 @@ from musculo.arrays import FloatArray
 from musculo.diagnostics.doubtful_paths import largest_penalties, penalty_findings
 from musculo.diagnostics.finding import listed_frames
 from musculo.dynamics.inverse import inverse_dynamics
-from musculo.errors import InvalidInput
+from musculo.errors import InvalidInput, MusculoError
 from musculo.io.setup import StaticOptimizationAnalysis
 from musculo.io.tool_results import write_controls
 from musculo.model.body import GROUND
@@ -105,7 +105,11 @@ def _write_power(study: Study, analysis: LeastEffort, optimum: StaticOptimum, g:
     """Metabolic power of each muscle, of the body at rest and of both, for walks and studies of effort."""
     motion, model = study.exact_motion, study.model
     known = g if g is not None and g.names == model.muscle_names else None  # springs have paths, too
-    found = metabolic_rate(model, motion.q, motion.u, optimum, geometry=known, threads=study.work.threads)
+    try:
+        found = metabolic_rate(model, motion.q, motion.u, optimum, geometry=known, threads=study.work.threads)
+    except MusculoError as error:  # muscle forces do not depend on it
+        study.work.note(f"{analysis.name}: the metabolic power is not known: {error}")
+        return
     names = (*found.muscles, BASAL, BODY)
     values = np.column_stack([found.rate, np.full(len(study.time), found.basal), found.body])
     target = study.file(analysis, METABOLIC)
