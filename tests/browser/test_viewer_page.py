@@ -381,3 +381,25 @@ def test_a_browser_without_recording_says_so(chrome, flexion_file):
     page.page.keyboard.press("v")
     assert "cannot record a video" in page.page.locator(".mv-help").inner_text()
     page.close()
+
+
+def test_nothing_covers_the_buttons_of_a_phone(chrome, flexion_file):
+    """Neither the head, nor the list of names, nor the help: each button is what a finger meets at its middle."""
+    page = Page(chrome, flexion_file, 390, 800)
+    tab = page.page
+    tab.wait_for_selector("canvas")
+    covered = """() => [...document.querySelectorAll('.mv-tools button')].filter((button) => {
+        const box = button.getBoundingClientRect();
+        const corners = [[box.left + 2, box.top + 6], [box.right - 2, box.bottom - 6]];
+        return corners.some(([x, y]) => document.elementFromPoint(x, y)?.closest('button') !== button);
+    }).length"""
+    overlaps = """() => document.querySelector('.mv-head').getBoundingClientRect().right
+        - document.querySelector('.mv-tools').getBoundingClientRect().left"""
+    page.viewer("v.showList(false);")
+    assert tab.evaluate(overlaps) <= 0
+    assert tab.evaluate(covered) == 0
+    page.viewer("v.showList(true);")
+    assert tab.evaluate(covered) == 0
+    tab.keyboard.press("?")
+    assert tab.evaluate(covered) == 0
+    page.close()

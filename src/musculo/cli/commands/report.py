@@ -115,7 +115,8 @@ def report_of_runs(
                 print(f"error: no report of {folder}: {page.trouble}", file=sys.stderr)
             elif not quiet and (fresh[folder] or not write):
                 said = {note for run in folders[folder] if run.status is not Status.UNCHANGED for note in run.notes}
-                lines = [_line(check, said) for check in page.checks if check.light in _AFTER_A_RUN]
+                told = [_line(check, said) for check in page.checks if check.light in _AFTER_A_RUN]
+                lines = list(dict.fromkeys(told))  # several may refer to notes
                 made = [f"report: {page.path} (made in {page.seconds:.1f} s)"] if page.written else []
                 if lines or made:
                     print(*lines, *made, sep="\n")

@@ -67,7 +67,7 @@ export class Viewer {
       icon("⌂", "Reset the view (R)", () => this.reset("home")), icon("◐", "Light or dark (D)", () => this.theme()),
       icon("☰", "Show or hide the names (N)", () => this.showList()),
       icon("▣", "Save a picture (P)", () => this.savePicture()),
-      this.times.length > 1 ? (this.videoButton = icon("⏺", "Save a video of the motion (V)", () => this.saveVideo())) : null,
+      this.times.length > 1 ? (this.videoButton = icon("●", "Save a video of the motion (V)", () => this.saveVideo())) : null,
       icon("?", HELP, () => this.showHelp()),
     );
     this.help = element("p", { class: "mv-card mv-help", hidden: true }, HELP);
