@@ -8,7 +8,7 @@ import sys
 
 import numpy as np
 import pytest
-from musculo.results.labelled_arrays import labelled
+from musculo.results.labeled_arrays import labeled
 from numpy.testing import assert_array_equal
 
 from musculo import Table
@@ -33,7 +33,7 @@ def test_labels_and_numbers_survive(tmp_path):
     again = Table.from_xarray(read_zarr(target)["q"])
     assert_array_equal(again.values, table().values)
     assert again.names == table().names
-    arms = labelled(
+    arms = labeled(
         "arm", np.arange(12.0).reshape(2, 2, 3), {"time": [0.0, 0.5], "muscle": ["a", "é"], "axis": list("xyz")}, "m"
     )
     write_zarr(arms, target)
