@@ -179,6 +179,13 @@ def test_signs_of_published_models():
             assert words[f"hip_adduction_{side}"] == "adduction"
             assert words[f"hip_rotation_{side}"] == "internal rotation"
             assert words[f"ankle_angle_{side}"] == "dorsiflexion"
+        # about the axes forward and up
+        assert words["pelvis_list"] == "right side down"
+        assert words["pelvis_rotation"] == words["lumbar_rotation"] == "to the left"
+        assert words["lumbar_bending"] == "to the right"
+    for side in "rl":
+        assert old[f"subtalar_angle_{side}"] == "inversion"
+        assert (new[f"arm_flex_{side}"], new[f"arm_add_{side}"]) == ("flexion", "adduction")
 
 
 def test_loads_along_the_bones():

@@ -363,7 +363,7 @@ def positive_words(model: Model) -> dict[str, str]:
 
 # By the beginning of the name: a point of the child body, and what it is called where that point moves along an axis
 # of the parent (0 ahead, 1 up, 2 to the right, mirrored on the left).
-_DOWN, _AHEAD = (0.0, -0.3, 0.0), (0.3, 0.0, 0.0)
+_DOWN, _UP, _AHEAD = (0.0, -0.3, 0.0), (0.0, 0.4, 0.0), (0.3, 0.0, 0.0)
 _WORDS: dict[str, tuple[tuple[float, float, float], int, str, str]] = {
     "hip_flexion": (_DOWN, 0, "flexion", "extension"),
     "hip_adduction": (_DOWN, 2, "abduction", "adduction"),
@@ -371,6 +371,13 @@ _WORDS: dict[str, tuple[tuple[float, float, float], int, str, str]] = {
     "knee_angle": (_DOWN, 0, "extension", "flexion"),
     "ankle_angle": (_AHEAD, 1, "dorsiflexion", "plantarflexion"),
     "pelvis_tilt": (_AHEAD, 1, "posterior tilt", "anterior tilt"),
-    "lumbar_extension": ((0.0, 0.4, 0.0), 0, "flexion", "extension"),
+    "pelvis_list": ((0.0, 0.0, 0.3), 1, "right side up", "right side down"),
+    "pelvis_rotation": (_AHEAD, 2, "to the right", "to the left"),
+    "subtalar_angle": (_DOWN, 2, "eversion", "inversion"),
+    "lumbar_extension": (_UP, 0, "flexion", "extension"),
+    "lumbar_bending": (_UP, 2, "to the right", "to the left"),
+    "lumbar_rotation": (_AHEAD, 2, "to the right", "to the left"),
+    "arm_flex": (_DOWN, 0, "flexion", "extension"),
+    "arm_add": (_DOWN, 2, "abduction", "adduction"),
     "elbow_flex": (_DOWN, 0, "flexion", "extension"),
 }

@@ -16,6 +16,9 @@ _OPPOSITES = (
     ("internal rotation", "external rotation"),
     ("dorsiflexion", "plantarflexion"),
     ("anterior tilt", "posterior tilt"),
+    ("right side up", "right side down"),
+    ("to the right", "to the left"),
+    ("eversion", "inversion"),
 )
 
 
