@@ -1,6 +1,6 @@
 """A study of many trials: overhead over a bare loop, cores, a Dask cluster, what is killed, a full disk, and OpenSim.
 
-python benchmarks/study.py [TRIALS] [PEER TRIALS] [ROUNDS]     needs the extras `cluster` and `oracles`, and the data
+python benchmarks/study.py [TRIALS] [PEER TRIALS] [ROUNDS]     needs extras `cluster`, `oracles`, and the data folder
 
 Trials (200) are made of the recorded walk of gait10dof18musc, 1.4 s each: markers moved by 2 mm as a whole and by
 0.2 mm in each frame, for ten subjects in two groups whose muscles have other strengths. Inverse kinematics, inverse

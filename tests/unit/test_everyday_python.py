@@ -261,6 +261,21 @@ def test_a_delayed_activation_agrees():
 
 
 # --- static optimization near measured activations -------------------------------------------------------------------
+def test_paths_that_are_known_are_not_computed_again():
+    """The same bits with a geometry that is handed on; one of other frames, or without speeds, is refused."""
+    model = arm()
+    motion = musculo.motion_of(model, arm_flexion(), 6.0).between(0.0, 0.2)
+    asked = {"reserves": 1.0, "weights": {"brachialis": 2.0}}
+    expected = static_optimization(model, motion.q, motion.u, motion.udot, **asked)
+    known = musculo.muscle_geometry(model, motion.q, motion.u)
+    found = static_optimization(model, motion.q, motion.u, motion.udot, geometry=known, **asked)
+    assert_array_equal(found.activation, expected.activation)
+    assert found.options == expected.options
+    for other in (musculo.muscle_geometry(model, motion.q[:3], motion.u[:3]), musculo.muscle_geometry(model, motion.q)):
+        with pytest.raises(InvalidInput, match="not of these 25 frames with speeds"):
+            static_optimization(model, motion.q, motion.u, motion.udot, geometry=other, **asked)
+
+
 def test_targets_are_met_as_far_as_equations_allow():
     """Of min sum w (x - e)^2 with A x = b the answer is e + A' (A W^-1 A')^-1 (b - A e), W^-1 in the right places."""
     rng = np.random.default_rng(3)
