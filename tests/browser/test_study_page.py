@@ -71,6 +71,9 @@ def test_tables_and_bars_fit_a_phone(chrome, tmp_path):
     tab.wait_for_function("document.querySelector('.bars .main-svg')")
     sheet = tab.evaluate("() => { const s = document.querySelector('.sheet'); return [s.scrollWidth, s.clientWidth]; }")
     assert sheet[0] <= sheet[1]
+    # words stay whole: a name of two takes two lines
+    heights = tab.evaluate("() => [...document.querySelectorAll('.sheet tbody th')].map((th) => th.clientHeight)")
+    assert max(heights) < 60
     apart = """() => document.querySelector('.bars .panel').getBoundingClientRect().top
         - document.querySelector('.panels .panel').getBoundingClientRect().bottom"""
     assert tab.evaluate(apart) > 8

@@ -39,7 +39,7 @@ def with_electromyograms(
         f"heights.{made} The table has the correlation of envelope and activation, and the delay that fits best."
     )
     if any(not one.channel.side for one in measured):
-        text += " Channels without a side in their names are compared with both sides."
+        text += " Channels without a side in their names are compared with both sides (--emg-side says theirs)."
     return shown, (table,), text
 
 
