@@ -33,7 +33,7 @@ FREE_TEXT = {
     ("Table.from_pandas", "name"),
     ("Table.to_xarray", "dim"),
     ("denavit_hartenberg", "name"),
-    ("labelled", "unit"),
+    ("labeled", "unit"),
     ("predict_step", "forward"),
     ("report_of_folder", "title"),
     ("track_step", "forward"),
