@@ -13,8 +13,7 @@ from scipy.spatial.transform import Rotation
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))
 
-from musculo.kernels.wrapping.geodesic import taut_path as gd
-from support.geodesic_segments import segment_frames
+from support import geodesic_segments as gd
 from timing import time_of
 
 FRAMES = 1000
@@ -43,8 +42,7 @@ def scene(kinds: tuple[str, ...], rng: np.random.Generator) -> tuple:
             R[:, i] = Rotation.from_euler("y", 90, degrees=True).as_matrix() @ R[:, i]
             p[:, i, 1] += 0.04
     starts, ends = np.zeros((FRAMES, 3)), np.tile([0.15 * (n + 1), 0.0, 0.0], (FRAMES, 1))
-    X = np.concatenate([R.reshape(FRAMES, n, 9), p], axis=2).reshape(FRAMES, 12 * n, 1)
-    return surfaces, np.arange(n).reshape(n, 1), starts, ends, np.ascontiguousarray(X)
+    return surfaces, starts, ends, gd.segment_rows(R, p).reshape(FRAMES, n * gd.OBSTACLE_ROWS, 1)
 
 
 def main() -> None:
@@ -54,10 +52,10 @@ def main() -> None:
         inputs = scene(kinds, rng)
         n = len(kinds)
         length, status = np.empty(FRAMES), np.empty(FRAMES, dtype=np.int64)
-        G = np.zeros((FRAMES, gd.RESULT_ROWS * n, 1))
+        G = inputs[-1]
 
-        def solve(G=G, inputs=inputs, length=length, status=status) -> None:
-            segment_frames(*inputs, G, length, status)
+        def solve(inputs=inputs, length=length, status=status) -> None:
+            gd.segment_frames(*inputs, length, status)
 
         first = time_of(solve, FRAMES)
         touching = G.reshape(FRAMES, n, -1)[:, :, gd.CONTACT].mean()

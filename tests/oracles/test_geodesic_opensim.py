@@ -80,7 +80,7 @@ def random_case(kinds, rng):
 
 
 def ours(case):
-    from musculo.kernels.wrapping.geodesic import taut_path as gd
+    from support import geodesic_segments as gd
     from support.geodesic_segments import solve_segments
 
     obstacles = case["obstacles"]

@@ -9,9 +9,9 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.spatial.transform import Rotation
 
-from musculo.kernels.wrapping.geodesic import taut_path as gd
-from musculo.kernels.wrapping.geodesic.taut_path import CYLINDER, ELLIPSOID, SPHERE, TORUS, Surfaces
-from support.geodesic_segments import solve_segments
+from musculo.kernels.paths.path_points import CYLINDER, ELLIPSOID, SPHERE, TORUS
+from support import geodesic_segments as gd
+from support.geodesic_segments import Surfaces, solve_segments
 from support.section_lengths import least_length
 
 # Central differences with steps of h, 2 h, 4 h, extrapolated: h^6 and 1e-13 / h are both below 1e-9.
@@ -58,9 +58,10 @@ def predicted_slope(scene, G, d_start, d_end, d_p, d_turn):
             first, last = rows_of(G[:, k], gd.FIRST), rows_of(G[:, k], gd.LAST)
             d_first = d_p[:, k] + np.cross(d_turn[:, k], first - p[:, k])
             d_last = d_p[:, k] + np.cross(d_turn[:, k], last - p[:, k])
-            for x, dx, gain in ((start, d_start, gd.START_GAIN), (end, d_end, gd.END_GAIN)):
+            for x, dx, shrinker in ((start, d_start, 1), (end, d_end, 2)):
                 own = d_p[:, k] + np.cross(d_turn[:, k], x - p[:, k])
-                total += np.sum(rows_of(G[:, k], gain) * (dx - own), axis=1)
+                gain = G[:, k, gd.PRESS, None] * rows_of(G[:, k], gd.GRADIENT)
+                total += np.where(G[:, k, gd.SHRINKER] == shrinker, np.sum(gain * (dx - own), axis=1), 0.0)
         else:
             on, first, d_first = np.ones((len(start), 1)), end, d_end
             last, d_last = end, d_end
@@ -98,7 +99,7 @@ def test_slope_of_the_length_is_that_of_the_straight_pieces(kinds):
     directions = (*rng.normal(size=(2, frames, 3)), *rng.normal(size=(2, frames, n, 3)))
     _, status, G = solve_segments(*case)
     # frames where a contact comes or goes within the steps, or where the side switches, have no fourth derivative
-    clear = (np.where(G[:, :, gd.CONTACT] > 0, G[:, :, gd.ARC], 1.0) > 0.08).all(axis=1) & (status == gd.CONVERGED)
+    clear = (np.where(G[:, :, gd.CONTACT] > 0, G[:, :, gd.LENGTH], 1.0) > 0.08).all(axis=1) & (status == gd.CONVERGED)
     for h in (-4 * STEP, 4 * STEP):
         turn = Rotation.from_rotvec(h * directions[3].reshape(-1, 3)).as_matrix().reshape(case[3].shape)
         moved = (case[0], case[1] + h * directions[0], case[2] + h * directions[1], turn @ case[3])
@@ -128,7 +129,7 @@ def test_slope_with_an_end_inside(kind):
     case = (surfaces, start, end, R, p)
     directions = (*rng.normal(size=(2, frames, 3)), *rng.normal(size=(2, frames, 1, 3)))
     _, status, G = solve_segments(*case)
-    ok = (status == gd.INSIDE) & (G[:, 0, gd.ARC] > 0.15) & (G[:, 0, gd.SHRUNK] > 0.5) & (G[:, 0, gd.SHRUNK] < 0.95)
+    ok = (status == gd.INSIDE) & (G[:, 0, gd.LENGTH] > 0.15) & (G[:, 0, gd.SHRINK] > 0.5) & (G[:, 0, gd.SHRINK] < 0.95)
     error = extrapolated_slope(case, directions) - predicted_slope(case, G, *directions)
     assert np.count_nonzero(ok) > 5
     assert np.median(np.abs(error[ok])) < 100 * SLOPE
@@ -176,7 +177,7 @@ def test_length_is_continuous(kind):
     d = [v / np.linalg.norm(v, axis=1, keepdims=True) * size[:, None] for v in rng.normal(size=(3, frames, 3))]
     before, status, G = solve_segments(surfaces, start, end, R, p)
     after, status_2, G_2 = solve_segments(surfaces, start + d[0], end + d[1], R, p + d[2][:, None])
-    outside = (G[:, 0, gd.SHRUNK] == 1) & (G_2[:, 0, gd.SHRUNK] == 1)
+    outside = (G[:, 0, gd.SHRINK] == 1) & (G_2[:, 0, gd.SHRINK] == 1)
     # no contact over a torus is found now and then; a polyline takes its place in paths
     found = (status <= gd.INSIDE) & (status_2 <= gd.INSIDE)
     assert found.all() if kind != "torus" else found.mean() > 0.99

@@ -7,9 +7,9 @@ import pytest
 from numpy.testing import assert_allclose
 from scipy.optimize import minimize
 
-from musculo.kernels.wrapping.geodesic import taut_path as gd
-from musculo.kernels.wrapping.geodesic.taut_path import ELLIPSOID, TORUS, Surfaces
-from support.geodesic_segments import solve_segments
+from musculo.kernels.paths.path_points import ELLIPSOID, TORUS
+from support import geodesic_segments as gd
+from support.geodesic_segments import Surfaces, solve_segments
 
 # Chords of n and 2 n pieces, extrapolated: what remains of the fourth order, and what the minimiser leaves.
 BRUTE_FORCE = 5e-6

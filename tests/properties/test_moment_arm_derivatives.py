@@ -14,7 +14,7 @@ from musculo.embedding.slopes import embedding_slopes
 from musculo.embedding.speed_rates import turning_joints
 from musculo.functions import Linear, Polynomial, Sine
 from musculo.kernels.paths.path_arms import moment_arms
-from musculo.kernels.paths.path_points import ENTRY_ROWS, TAG_ROWS, active_points
+from musculo.kernels.paths.path_points import ENTRY_ROWS, TAG_ROWS, CurrentPaths, PosedPaths, active_points
 from musculo.kernels.tree.node_kinematics import MOTION_ROWS, kinematics, twists
 from musculo.kernels.tree.nodes import Motion
 from musculo.model import CoordinateCoupler
@@ -173,8 +173,9 @@ def complex_arms(model, q):
     C, I = np.zeros((ENTRY_ROWS * entries, 1), dtype=complex), np.zeros((TAG_ROWS * entries, 1), dtype=np.int64)
     counts, S = np.zeros((n, 1), dtype=np.int64), np.zeros((6 * p.paths.slot_node.size, 1), dtype=complex)
     arms = np.zeros((n * k.n_u, 1), dtype=complex)
-    active_points(p.paths, p.table, lane, motion, False, C, I, counts, 0)
-    moment_arms(p.paths, p.table, lane, motion, columns, False, C, I, counts, S, arms, 0)
+    x, now = PosedPaths(p.paths, p.table, lane, motion), CurrentPaths(C, I, counts, S)
+    active_points(x, now, False, 0)
+    moment_arms(x, now, columns, False, arms, 0)
     return arms.reshape(n, k.n_u)
 
 

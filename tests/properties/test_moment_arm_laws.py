@@ -6,7 +6,14 @@ import numpy as np
 import pytest
 
 import musculo
-from musculo.kernels.paths.path_points import ENTRY_ROWS, TAG_ROWS, active_points, path_lengths
+from musculo.kernels.paths.path_points import (
+    ENTRY_ROWS,
+    TAG_ROWS,
+    CurrentPaths,
+    PosedPaths,
+    active_points,
+    path_lengths,
+)
 from musculo.model.model_path import PathPoint
 from musculo.muscle.paths.compile_paths import compiled_paths
 from musculo.muscle.paths.geometry import muscle_geometry
@@ -33,7 +40,8 @@ def complex_lengths(model, q):
     entries = int(p.paths.first_point[-1])
     C, I = np.zeros((ENTRY_ROWS * entries, 1), dtype=complex), np.zeros((TAG_ROWS * entries, 1), dtype=np.int64)
     counts, length = np.zeros((len(p.names), 1), dtype=np.int64), np.zeros((len(p.names), 1), dtype=complex)
-    active_points(p.paths, p.table, np.ascontiguousarray(q[:, None]), motion, False, C, I, counts, 0)
+    x = PosedPaths(p.paths, p.table, np.ascontiguousarray(q[:, None]), motion)
+    active_points(x, CurrentPaths(C, I, counts, np.zeros((0, 1), dtype=complex)), False, 0)
     path_lengths(p.paths, False, C, I, counts, length, 0)
     return length[:, 0]
 

@@ -8,8 +8,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.spatial.transform import Rotation
 
-from musculo.kernels.wrapping.geodesic.taut_path import CYLINDER, ELLIPSOID, SPHERE, Surfaces
-from musculo.kernels.wrapping.polyline.polyline_search import FIRST, LAST, TOUCHED, WRENCH
+from musculo.kernels.paths.path_points import CYLINDER, ELLIPSOID, SPHERE
+from musculo.kernels.wrapping.geodesic.obstacle_workspace import CONTACT, FIRST, LAST
+from musculo.kernels.wrapping.polyline.polyline_search import WRENCH
+from support.geodesic_segments import Surfaces
 from support.polyline_segments import solve_polylines
 from support.taut_polyline import Solid, taut
 
@@ -106,12 +108,12 @@ def test_the_judge_agrees(seed):
     case = scene(100 + seed, 2 + seed % 2)
     surfaces, start, end, R, p = case
     length, _, rows = lengths(case)
-    kinds, sizes = surfaces.kind, surfaces.size
+    kinds, sizes = surfaces
     solids = [
         Solid(NAMES[k], tuple(size[: 3 if k == ELLIPSOID else 1]), R_k, p_k)
         for k, size, R_k, p_k in zip(kinds, sizes, R, p, strict=True)
     ]
-    touched = sorted((r for r in rows[0] if r[TOUCHED]), key=lambda r: r[FIRST])
+    touched = sorted((r for r in rows[0] if r[CONTACT]), key=lambda r: r[FIRST])
     points = [start, *(x for r in touched for x in (r[FIRST : FIRST + 3], r[LAST : LAST + 3])), end]
     own = taut(solids, np.array(points))
     assert own.settled

@@ -11,9 +11,9 @@ from numpy.testing import assert_allclose
 from scipy.integrate import quad
 from scipy.optimize import brentq
 
-from musculo.kernels.wrapping.geodesic import taut_path as gd
-from musculo.kernels.wrapping.geodesic.taut_path import CYLINDER, ELLIPSOID, SPHERE, TORUS, Surfaces
-from support.geodesic_segments import solve_segments
+from musculo.kernels.paths.path_points import CYLINDER, ELLIPSOID, SPHERE, TORUS
+from support import geodesic_segments as gd
+from support.geodesic_segments import Surfaces, solve_segments
 
 close = partial(assert_allclose, rtol=0)
 
@@ -69,7 +69,7 @@ def test_great_circle_in_any_plane(kind):
     expected = math.sqrt(4 - 0.25) + 0.5 * wrap + math.sqrt(2.25 - 0.25)
     length, _, G = solve([(kind, size)], start, end)
     close(length, expected, atol=FOLLOWED)
-    close(G[0, gd.ARC], 0.5 * wrap, atol=FOLLOWED)
+    close(G[0, gd.LENGTH], 0.5 * wrap, atol=FOLLOWED)
 
 
 @pytest.mark.parametrize("plane", [(0, 1, 2), (1, 2, 0), (2, 0, 1)])
@@ -128,7 +128,7 @@ def test_touch_down_starts_from_zero_length(kind, size):
         out, _, G_out = solve([(kind, size)], (-2.0, top + gap, 0.0), (2.0, top + gap, 0.0))
         into, _, G_in = solve([(kind, size)], (-2.0, top - gap, 0.0), (2.0, top - gap, 0.0))
         assert (G_out[0, gd.CONTACT], G_in[0, gd.CONTACT]) == (0, 1)
-        assert 0 < G_in[0, gd.ARC] < 3 * gap
+        assert 0 < G_in[0, gd.LENGTH] < 3 * gap
         close([out, into], 4.0, atol=2 * gap**2 + 4 * ROUNDING)
 
 

@@ -18,7 +18,8 @@ from musculo import Body, Coordinate, Model, Placement, kinematics
 from musculo.compile.compiled import compiled
 from musculo.functions.elementary_functions import Linear
 from musculo.kernels.cuda import cuda_device as gpu
-from musculo.kernels.paths.path_points import ENTRY_ROWS, TAG_ROWS, active_points, path_lengths
+from musculo.kernels.paths.path_points import ENTRY_ROWS, TAG_ROWS, CurrentPaths, PosedPaths
+from musculo.kernels.paths.path_points import active_points, path_lengths
 from musculo.kernels.paths.path_arms import moment_arms, path_speeds
 from musculo.kernels.wrapping.opensim.opensim_wraps import WRAP_ROWS, wrap_opensim
 from musculo.model.force import Muscle
@@ -62,15 +63,16 @@ length, speed, arms = np.zeros((n, lanes)), np.zeros((n, lanes)), np.zeros((n, l
 
 names = {f.py_func.__name__: gpu.device_function(f)
          for f in (active_points, wrap_opensim, path_lengths, moment_arms, path_speeds)}
-names["cuda"] = gpu.cuda_module()
+names |= {"cuda": gpu.cuda_module(), "PosedPaths": PosedPaths, "CurrentPaths": CurrentPaths}
 def lane(paths, table, q, u, motion, columns, C, I, counts, S, length, speed, arms):
     lane = cuda.grid(1)
     if lane < q.shape[1]:
-        active_points(paths, table, q, motion, True, C, I, counts, lane)
+        x, now = PosedPaths(paths, table, q, motion), CurrentPaths(C, I, counts, S)
+        active_points(x, now, True, lane)
         wrap_opensim(paths, motion, C, I, counts, lane)
         path_lengths(paths, True, C, I, counts, length, lane)
-        moment_arms(paths, table, q, motion, columns, True, C, I, counts, S, arms, lane)
-        path_speeds(paths, table, q, u, motion, columns, C, I, counts, S, speed, lane)
+        moment_arms(x, now, columns, True, arms, lane)
+        path_speeds(x, now, columns, u, speed, lane)
 launch = gpu.cuda_module().jit(types.FunctionType(lane.__code__, names, "lane"))
 QT, UT = np.ascontiguousarray(q.T), np.ascontiguousarray(u.T)
 launch[1, 4](p.paths, p.table, QT, UT, motion, columns, C, I, counts, S, length, speed, arms)

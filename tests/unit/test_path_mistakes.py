@@ -51,6 +51,19 @@ def test_a_line_through_the_middle_goes_to_the_quadrants_side(quadrant, side):
     np.testing.assert_allclose(g.moment_arm[:, 0, 0], side * RADIUS, rtol=0.0, atol=1e-10)
 
 
+def test_which_frames_touch_a_surface():
+    """The line passes above the cylinder; the hinge bends it onto it."""
+    surface = WrapCylinder("w", "ground", radius=RADIUS)
+    q = np.array([[0.0], [-0.5], [1.0], [-0.4]])
+    points = muscle_geometry(arm(surface, height=1.5 * RADIUS), q).path_points
+    touching = points.touches("m", "w")
+    assert touching.tolist() == [bool(any(points.of("m", f)[1])) for f in range(len(q))]
+    assert touching.any()
+    assert not touching.all()
+    with pytest.raises(MusculoError, match="'w'"):
+        points.touches("m", "v")
+
+
 def test_a_muscle_without_a_path_is_an_error():
     with pytest.raises(InvalidModel, match="'m' has no path"):
         muscle_geometry(arm(path=None), [0.0])

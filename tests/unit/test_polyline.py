@@ -7,8 +7,10 @@ import math
 import numpy as np
 import pytest
 
-from musculo.kernels.wrapping.geodesic.taut_path import CONSTRAINED, CYLINDER, SPHERE, TORUS, Surfaces
-from musculo.kernels.wrapping.polyline.polyline_search import FIRST, LAST, PRESS, TOUCHED, WRENCH
+from musculo.kernels.paths.path_points import CYLINDER, SPHERE, TORUS
+from musculo.kernels.wrapping.geodesic.obstacle_workspace import CONSTRAINED, CONTACT, FIRST, LAST, PRESS
+from musculo.kernels.wrapping.polyline.polyline_search import WRENCH
+from support.geodesic_segments import Surfaces
 from support.polyline_segments import solve_polylines
 
 # Polylines have pieces of a fraction of a millimetre: the longest are 2e-8 m off on cylinders of 3 mm.
@@ -67,7 +69,7 @@ def test_two_crossed_rods_are_bridged_where_a_polyline_would_not_lie_in_the_groo
     angle = math.pi / 2 - math.acos(r / reach)
     expected = 2 * math.sqrt(reach**2 - r * r) + 2 * r * angle + 2 * c
     assert length == pytest.approx(expected, abs=CLOSE)
-    assert (solids[:, TOUCHED] == 1).all()
+    assert (solids[:, CONTACT] == 1).all()
 
 
 def test_a_held_side_is_kept_to_the_long_way_round():
@@ -79,7 +81,7 @@ def test_a_held_side_is_kept_to_the_long_way_round():
     length, _, solids = solve(rows, [(0, 0, 0), (0, 0, 0.3)], start, end, hold=hold)
     wrap = abs(turn) - 2 * math.acos(r / 0.05)
     assert length == pytest.approx(2 * math.sqrt(0.05**2 - r * r) + r * wrap, abs=CLOSE)
-    assert solids[1, TOUCHED] == 0
+    assert solids[1, CONTACT] == 0
 
 
 def test_a_ring_between_the_ends_is_passed_through_its_hole():
@@ -93,7 +95,7 @@ def test_a_ring_between_the_ends_is_passed_through_its_hole():
     far = math.hypot(0.06 - ring, 0.05)
     angle = 2 * (math.pi - math.atan2(0.05, 0.06 - ring)) - 2 * math.acos(tube / far)
     assert length == pytest.approx(2 * math.sqrt(far**2 - tube**2) + tube * angle, abs=CLOSE)
-    assert solids[0, TOUCHED] == 1
+    assert solids[0, CONTACT] == 1
     assert np.hypot(*solids[0, FIRST : FIRST + 2]) < ring > np.hypot(*solids[0, LAST : LAST + 2])
 
 

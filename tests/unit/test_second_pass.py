@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from musculo import Body, Coordinate, Model, Placement, moment_arm_derivatives, muscle_geometry
-from musculo.kernels.wrapping.geodesic.taut_path import UNFINISHED
+from musculo.kernels.wrapping.geodesic.tighten import UNFINISHED
 from musculo.model.force import Muscle
 from musculo.model.joints import PinJoint
 from musculo.model.model_path import Path, PathPoint, PathWrap

@@ -8,12 +8,12 @@ import sys
 
 import numpy as np
 import pytest
-from musculo.results.labeled_arrays import labeled
 from numpy.testing import assert_array_equal
 
 from musculo import Table
 from musculo.errors import InvalidFile, InvalidInput
 from musculo.io import read_zarr, write_zarr
+from musculo.results.labeled_arrays import labeled
 
 xarray = pytest.importorskip("xarray")
 

@@ -44,7 +44,7 @@ from musculo.kernels.fit.pose_search import CONVERGED, space_for
 from musculo.kernels.scalar.bounded_effort import SERVED, EffortRoom, effort_room
 from musculo.kernels.tree.nodes import Motion
 from musculo.kernels.tree.tree_frames import work_rows
-from musculo.kernels.wrapping.geodesic.taut_path import UNFINISHED
+from musculo.kernels.wrapping.geodesic.tighten import UNFINISHED
 from musculo.muscle.path_loads.path_wrenches import layout_of_wrenches
 from musculo.muscle.paths.path_passes import Begun, run_paths
 
@@ -242,7 +242,7 @@ class GpuChain:
         begun = Begun(length, arms.reshape(len(lanes), self.paths, self.width), status)
         Q = self._picked("Q", which, self.n_q)
         c, paths = self.chain.c, self.layout.paths
-        run_paths(c, paths, Q, None, False, None, extra=self.extra, keep_points=False, begun=begun)
+        run_paths(c, paths, Q, None, begun, None, extra=self.extra, keep_points=False)
         self._put(begun.length, which, "length")
         self._put(begun.arms.reshape(len(lanes), -1), which, "arms")
 

@@ -17,14 +17,22 @@ from musculo.kernels.cuda.cuda_compile_beside import Recipe, compile_beside
 from musculo.kernels.cuda.cuda_device import device_function, with_names
 from musculo.kernels.cuda.cuda_tables import Layout, layout_of, table_on_device, view
 from musculo.kernels.cuda.device_arrays import kept_on_device
-from musculo.kernels.paths.path_arms import CurrentPaths, moment_arms
-from musculo.kernels.paths.path_points import ENTRY_ROWS, TAG_ROWS, Paths, active_points, path_lengths
+from musculo.kernels.paths.path_arms import moment_arms
+from musculo.kernels.paths.path_points import (
+    ENTRY_ROWS,
+    TAG_ROWS,
+    CurrentPaths,
+    Paths,
+    PosedPaths,
+    active_points,
+    path_lengths,
+)
 from musculo.kernels.tree.node_kinematics import MOTION_ROWS, PlacedNodes, kinematics, twists
 from musculo.kernels.tree.nodes import Motion
 from musculo.kernels.tree.tree_frames import work_rows
+from musculo.kernels.wrapping.geodesic.obstacle_workspace import OBSTACLE_TAGS, geodesic_rows
 from musculo.kernels.wrapping.opensim.opensim_wraps import WRAP_ROWS, wrap_opensim
-from musculo.kernels.wrapping.rules.obstacles import OBSTACLE_TAGS
-from musculo.kernels.wrapping.rules.wrap_geodesic import geodesic_rows, most_wraps, wrap_geodesic
+from musculo.kernels.wrapping.rules.wrap_geodesic import most_wraps, wrap_geodesic
 
 # Functions of the kernel that finds geodesics with more LLVM instructions than these stay functions. Without a limit
 # NVVM and nvJitLink take 40 CPU seconds for it, with 1000 they take 11, with 500 six, with 250 five.
@@ -44,8 +52,8 @@ def _pose_lanes(tree, functions, q, W, motion, columns):
 def _point_lanes(paths, table, literal, q, motion, current):
     lane = cuda.grid(1)  # noqa: F821
     if lane < q.shape[1]:
-        p, functions = view_paths(paths), view_functions(table)  # noqa: F821
-        list_points(p, functions, q, motion, literal, current.C, current.I, current.counts, lane)  # noqa: F821
+        x = PosedPaths(view_paths(paths), view_functions(table), q, motion)  # noqa: F821
+        list_points(x, current, literal, lane)  # noqa: F821
         for j in range(current.S.shape[0]):
             current.S[j, lane] = 0.0
 
@@ -69,13 +77,12 @@ def _opensim_lanes(paths, motion, current, status):
 def _arm_lanes(paths, table, literal, placed, current, status, found):
     lane = cuda.grid(1)  # noqa: F821
     if lane < placed.q.shape[1]:
-        p, functions = view_paths(paths), view_functions(table)  # noqa: F821
-        q, motion, columns = placed.q, placed.nodes, placed.columns
-        C, I, counts, S = current.C, current.I, current.counts, current.S
-        measure(p, literal, C, I, counts, found.length, lane)  # noqa: F821
+        p = view_paths(paths)  # noqa: F821
+        measure(p, literal, current.C, current.I, current.counts, found.length, lane)  # noqa: F821
         for k in range(status.shape[0]):
             found.flags[k, lane] = status[k, lane]
-        pull(p, functions, q, motion, columns, literal, C, I, counts, S, found.arms, lane)  # noqa: F821
+        x = PosedPaths(p, view_functions(table), placed.q, placed.nodes)  # noqa: F821
+        pull(x, current, placed.columns, literal, found.arms, lane)  # noqa: F821
 
 
 class PathsFound(NamedTuple):

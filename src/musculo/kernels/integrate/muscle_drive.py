@@ -17,7 +17,7 @@ from musculo.kernels.hill.activation_rate import FIRST_ORDER, activation_rate
 from musculo.kernels.hill.muscle_force import rigid_forces, state_forces
 from musculo.kernels.hill.muscle_table import FIBER_VELOCITY, TENDON_FORCE, MuscleTable
 from musculo.kernels.integrate.force_calls import call_force
-from musculo.kernels.paths.path_tension import PathForces, path_tensions
+from musculo.kernels.paths.path_tension import PathForces, PathStates, path_tensions
 from musculo.kernels.scalar.packed import WIDTH
 from musculo.kernels.tree.node_kinematics import MOTION_ROWS, kinematics, twists
 from musculo.kernels.tree.nodes import Motion
@@ -263,10 +263,8 @@ def muscle_drive(t, q, u, tau, p, r):
     if lines > 0:
         for i in range(lines):
             r.line_control[i, 0] = r.control[p.line_control[i]] if p.line_control[i] >= 0 else 0.0
-        path_tensions(
-            p.lines, p.line_table, p.programs, r.length[muscles:], r.speed[muscles:], r.line_control, r.stretch,
-            r.stack, r.tension[muscles:], 0,
-        )  # fmt: skip
+        states = PathStates(r.length[muscles:], r.speed[muscles:], r.line_control, r.stretch)
+        path_tensions(p.lines, p.line_table, p.programs, states, r.stack, r.tension[muscles:], 0)
     for k in range(paths):
         pull = r.tension[k, 0]
         if pull != 0.0:

@@ -14,14 +14,14 @@ from musculo.kernels.paths.moment_arm_slopes import (
     arm_slopes,
     wrap_slopes,
 )
-from musculo.kernels.paths.path_arms import PosedPaths, moment_arms
-from musculo.kernels.paths.path_points import ENTRY_ROWS, TAG_ROWS, active_points, first_entry
+from musculo.kernels.paths.path_arms import moment_arms
+from musculo.kernels.paths.path_points import ENTRY_ROWS, TAG_ROWS, CurrentPaths, PosedPaths, active_points, first_entry
 from musculo.kernels.tree.derivatives.pose_slopes import ComplexPose, PoseSlopes, pose_slopes
 from musculo.kernels.tree.node_kinematics import PlacedNodes
 from musculo.kernels.tree.tree_frames import work_rows
+from musculo.kernels.wrapping.geodesic.obstacle_workspace import OBSTACLE_TAGS, geodesic_rows
 from musculo.kernels.wrapping.geodesic.taut_path_slopes import slope_rows
-from musculo.kernels.wrapping.rules.obstacles import OBSTACLE_TAGS
-from musculo.kernels.wrapping.rules.wrap_geodesic import geodesic_rows, most_wraps
+from musculo.kernels.wrapping.rules.wrap_geodesic import most_wraps
 
 
 class PathModel(NamedTuple):
@@ -83,8 +83,9 @@ def moment_arm_slope_frames(model, poses, found, start, stop):
         here = slopes_of_frame(found, f)
         work, twists = ComplexPose(w.X, w.U, w.W), PoseSlopes(w.T, w.column_slopes)
         pose_slopes(tree, table, carriers, PlacedNodes(Q, K, Y), work, twists, 0)
-        active_points(paths, path_table, Q, K, False, w.C, w.I, w.counts, 0)
+        x, now = PosedPaths(paths, path_table, Q, K), CurrentPaths(w.C, w.I, w.counts, w.S)
+        active_points(x, now, False, 0)
         w.S[:] = 0.0
-        wrap_slopes(PosedPaths(paths, path_table, Q, K), coordinates, w, here, 0)
-        moment_arms(paths, path_table, Q, K, Y, False, w.C, w.I, w.counts, w.S, here.arms, 0)
+        wrap_slopes(x, coordinates, w, here, 0)
+        moment_arms(x, now, Y, False, here.arms, 0)
         arm_slopes(paths, coordinates, Y, w, here.slopes, n_q, 0)

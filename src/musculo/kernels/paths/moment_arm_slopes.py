@@ -25,27 +25,26 @@ from musculo.kernels.paths.path_points import (
     first_entry,
     fixed_rotation_of,
 )
-from musculo.kernels.scalar.vectors import add, cross, dot, load3, rotate, rotate_back, scale, store3, subtract
+from musculo.kernels.scalar.vectors import add, cross, dot, load3, rotate, scale, store3, subtract
 from musculo.kernels.tree.node_kinematics import MOTION_ROWS, ROTATION
 from musculo.kernels.tree.nodes import load_rotation
 from musculo.kernels.wrapping.geodesic.geodesic_curve import GEODESIC_STATE
 from musculo.kernels.wrapping.geodesic.obstacle_workspace import (
-    ACTIVE,
+    BEST,
+    CONTACT,
     ENDS,
     OBSTACLE_ROWS,
     PINNED,
-    POSE,
     SHAPE,
-    SHRINK,
-    load_shape,
+    SHRINKER,
+    WRAP,
+    obstacle_row,
+    tag_row,
 )
-from musculo.kernels.wrapping.geodesic.path_error_newton import TIGHT, assemble, straighten
-from musculo.kernels.wrapping.geodesic.surface_shape import depth, depth_gradient
-from musculo.kernels.wrapping.geodesic.taut_path import UNFINISHED
+from musculo.kernels.wrapping.geodesic.path_error_newton import TIGHT, assemble, eliminate, straighten
 from musculo.kernels.wrapping.geodesic.taut_path_slopes import (
     END_FORCE,
     END_FORCE_SLOPE,
-    OWN_SLOT,
     START_FORCE,
     START_FORCE_SLOPE,
     START_SLOPE,
@@ -54,17 +53,15 @@ from musculo.kernels.wrapping.geodesic.taut_path_slopes import (
     carried,
     clear_forces,
     coordinate_row,
-    eliminate_all,
     end_wrenches,
     fill_column,
     force_slopes,
+    slot_row,
     slot_twist,
-    store_gradient,
-    surface_row,
 )
-from musculo.kernels.wrapping.geodesic.tighten import pin_neighbours
-from musculo.kernels.wrapping.rules.obstacles import BEST, WRAP, room_row, tag_row
+from musculo.kernels.wrapping.geodesic.tighten import UNFINISHED, pin_neighbors
 from musculo.kernels.wrapping.rules.wrap_geodesic import (
+    Wrapped,
     insert_contacts,
     segment_ends,
     segment_room,
@@ -145,12 +142,12 @@ def _own_slope(x, point, row, lane):
 
 
 @spliced
-def _slide_slopes(x, point, row, w, f, df, slopes, first, lane):
-    """What a moving point's own motion adds, by coordinate `row`, given the force f on it and its slope.
+def _slide_slopes(x, point, row, w, force, slopes, first, lane):
+    """What a moving point's own motion adds, by coordinate `row`, given the force f on it and its slope df.
 
     d(f'(q) d . f) with d the axis in ground, turned by w.
     """
-    paths, n_q = x.paths, x.q.shape[0]
+    paths, n_q, (f, df) = x.paths, x.q.shape[0], force
     along = fixed_rotation_of(paths.moving_R, point)
     R = load_rotation(x.motion, paths.point_node[point] * MOTION_ROWS + ROTATION, lane)
     for axis in range(3):
@@ -167,12 +164,12 @@ def _slide_slopes(x, point, row, w, f, df, slopes, first, lane):
 
 @kernel
 def _set_up(x, coordinates, k, e, s, n, work, lane):
-    """Fill V: slopes of both ends by all coordinates, and how ends inside shrink surfaces.
+    """Fill V: slopes of both ends by all coordinates, and the slots of all obstacles.
 
     Returns how many obstacles are in contact, and whether all of this is exact: no torus that is shrunk.
     """
     paths, C, I, V = x.paths, s.C, s.I, work.V
-    ends, w = segment_ends(s, e, lane), room_row(s)
+    ends = segment_ends(s, e, lane)
     count = coordinates.first[k + 1] - coordinates.first[k]
     clear_forces(V, n, count, lane)
     for c in range(count):
@@ -187,19 +184,11 @@ def _set_up(x, coordinates, k, e, s, n, work, lane):
             store3(V, coordinate_row(n, c) + START_SLOPE + 3 * end, lane, dx)
     touching, exact = 0, True
     for j in range(n):
-        r, o = surface_row(j), w + OBSTACLE_ROWS * j
-        V[r + OWN_SLOT, lane] = paths.wrap_slot[I[tag_row(s, WRAP, j), lane]]
-        shrinker, g = 0.0, (0.0, 0.0, 0.0)
-        if C[o + ACTIVE, lane] != 0.0:
+        o = obstacle_row(s, j)
+        V[slot_row(j), lane] = paths.wrap_slot[I[tag_row(s, WRAP, j), lane]]
+        if C[o + CONTACT, lane] != 0.0:
             touching += 1
-            if C[o + SHRINK, lane] < 1.0:
-                shape = load_shape(C, o, lane)
-                exact = exact and shape[0] != TORUS
-                R, p = load_rotation(C, o + POSE, lane), load3(C, o + POSE + 9, lane)
-                P, Q = rotate_back(R, subtract(ends[0], p)), rotate_back(R, subtract(ends[1], p))
-                shrinker = 1.0 if depth(shape, P) <= depth(shape, Q) else 2.0
-                g = rotate(R, depth_gradient(shape, P if shrinker == 1.0 else Q))
-        store_gradient(V, r, shrinker, g, lane)
+            exact = exact and (C[o + SHRINKER, lane] == 0.0 or C[o + SHAPE, lane] != TORUS)
     return touching, exact
 
 
@@ -210,11 +199,11 @@ def _pin(W, w, n, P, Q, lane):
     Closed forms meet an end on the surface within the square root of rounding: enough for lengths and forces, which
     depend on its square, but not for their slopes. Further away, the end has a straight piece of its own.
     """
-    pin_neighbours(W, w, n, P, Q, lane)
+    pin_neighbors(W, w, n, P, Q, lane)
     pinned = False
     for k in range(n):
         o = w + OBSTACLE_ROWS * k
-        if W[o + ACTIVE, lane] == 0.0:
+        if W[o + CONTACT, lane] == 0.0:
             continue
         for end in range(2):
             d = subtract(load3(W, o + ENDS + 12 * end, lane), P if end == 0 else Q)
@@ -222,22 +211,22 @@ def _pin(W, w, n, P, Q, lane):
                 W[o + PINNED + end, lane] = 0.0
             pinned = pinned or W[o + PINNED + end, lane] != 0.0
     if pinned:
-        straighten(W, w, n, 0, n, P, Q, _ITERATIONS, TIGHT, lane)
+        straighten(W, w, n, (0, n), P, Q, (_ITERATIONS, TIGHT), lane)
 
 
 @kernel
 def _close_path_errors(coordinates, k, s, system, T, P, Q, lane):
     """The variations of all geodesics by all coordinates, into V. False where the system is singular."""
-    (V, n, A, size, width), C, w = system, s.C, room_row(s)
+    (V, n, A, size, width), C, w = system, s.C, s.base
     M = w + OBSTACLE_ROWS * n + GEODESIC_STATE
     _pin(C, w, n, P, Q, lane)
-    assemble(C, w, M, 0, n, size, P, Q, lane)
+    assemble(C, w, (M, size + 1), (0, n), P, Q, lane)
     for i in range(size):
         for j in range(size):
             V[A + i * width + j, lane] = C[M + i * (size + 1) + j, lane]
     for c in range(width - size):
         fill_column(C, w, system, carrying(coordinates, k, c, T), P, Q, lane)
-    return eliminate_all(system, lane)
+    return eliminate(V, A, size, width, lane)
 
 
 @kernel
@@ -259,20 +248,20 @@ def _begin_slopes(x, coordinates, k, e, s, n, work, lane):
         return 0
     for c in range(count):
         by = carrying(coordinates, k, c, work.T)
-        force_slopes(s.C, room_row(s), system, by, P, Q, work.D, lane)
+        force_slopes(s.C, s.base, system, by, P, Q, work.D, lane)
     return 1
 
 
 @kernel
-def _end_slopes(x, coordinates, k, e, s, n, work, slopes, lane):
+def _end_slopes(x, coordinates, at, s, n, work, slopes, lane):
     """Add what the segment does to its ends, after `_begin_slopes`; to `slopes` what moving points add."""
-    paths, I, V = x.paths, s.I, work.V
+    paths, I, V, (k, e) = x.paths, s.I, work.V, at
     count, n_u = coordinates.first[k + 1] - coordinates.first[k], work.U.shape[0]
     P, Q = segment_ends(s, e, lane)
     at_P, at_Q = I[e * TAG_ROWS + SLOT, lane] * count, I[(e + 1) * TAG_ROWS + SLOT, lane] * count
     for c in range(count):
         flags = coordinates.first_moved[k] + c
-        end_wrenches(V, n, c, P, Q, work.D, 6 * (flags + at_P), 6 * (flags + at_Q), lane)
+        end_wrenches(V, n, c, (P, Q), work.D, (6 * (flags + at_P), 6 * (flags + at_Q)), lane)
     for end in range(2):
         t = (e + end) * TAG_ROWS
         point = I[t + POINT, lane]
@@ -282,16 +271,20 @@ def _end_slopes(x, coordinates, k, e, s, n, work, slopes, lane):
                 by = carrying(coordinates, k, c, work.T)
                 angular, _ = slot_twist(by, I[t + SLOT, lane], lane)
                 r = coordinate_row(n, c) + (START_FORCE_SLOPE if end == 0 else END_FORCE_SLOPE)
-                _slide_slopes(x, point, by.row, angular, f, load3(V, r, lane), slopes, k * n_u, lane)
+                _slide_slopes(x, point, by.row, angular, (f, load3(V, r, lane)), slopes, k * n_u, lane)
 
 
 @spliced
-def segment_slopes(x, coordinates, k, e, s, n, work, found, lane):
-    """Add what the solved segment from entry e to e + 1, over n obstacles, does to the slopes of path k."""
+def segment_slopes(x, coordinates, at, s, n, work, found, lane):
+    """Add what the solved segment from entry e to e + 1, over n obstacles, does to the slopes of path k.
+
+    at: (k, e).
+    """
+    k, e = at
     if coordinates.first[k + 1] > coordinates.first[k]:
         good = _begin_slopes(x, coordinates, k, e, s, n, work, lane)
         if good == 1:
-            _end_slopes(x, coordinates, k, e, s, n, work, found.slopes, lane)
+            _end_slopes(x, coordinates, at, s, n, work, found.slopes, lane)
         found.exact[k, lane] &= good
 
 
@@ -312,7 +305,7 @@ def wrap_slopes(x, coordinates, work, found, lane):
         found: `ArmSlopes`; the slopes get what moving points add, status and exact are written.
     """
     paths, status, exact, D = x.paths, found.status, found.exact, work.D
-    s, counts = segment_room(paths, work.C, work.I), work.counts
+    s, counts, out = segment_room(paths, work.C, work.I), work.counts, Wrapped(work.S, status)
     for i in range(6 * coordinates.moved.size):
         D[i, lane] = 0.0
     for k in range(paths.first_point.size - 1):
@@ -327,12 +320,12 @@ def wrap_slopes(x, coordinates, work, found, lane):
         while e < end - 1:
             n = 0
             if wraps > 0:
-                n = solve_segment(paths, k, e, x.motion, s, work.S, status, lane)
+                n = solve_segment(paths, k, e, x.motion, s, out, lane)
             if n < 0:
                 end = first_entry(paths, k)
                 break
             if n > 0 or can_change(paths, s.I, e, lane):
-                segment_slopes(x, coordinates, k, e, s, n, work, found, lane)
+                segment_slopes(x, coordinates, (k, e), s, n, work, found, lane)
             came = insert_contacts(paths, e, end, s, n, lane) if n > 0 else 0
             end += came
             e += came + 1

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
-
 import numpy as np
 
-from musculo.arrays import FloatArray, IntArray
 from musculo.kernels.compiler.parts import kernel, spliced
 from musculo.kernels.paths.path_points import (
     BODY,
@@ -30,24 +27,6 @@ from musculo.kernels.scalar.scalars import like, square_root
 from musculo.kernels.scalar.vectors import accumulate3, add, cross, dot, load3, rotate, scale, subtract
 from musculo.kernels.tree.node_kinematics import MOTION_ROWS, ROTATION
 from musculo.kernels.tree.nodes import load_rotation
-
-
-class PosedPaths(NamedTuple):
-    """The paths of a model in one pose, the lane last."""
-
-    paths: Any  # `Paths`
-    table: Any  # functions of the moving points
-    q: FloatArray  # (n_q, lanes)
-    motion: FloatArray  # (MOTION_ROWS nodes, lanes) from the kernel `kinematics`
-
-
-class CurrentPaths(NamedTuple):
-    """Points and contacts of all paths in this pose, and what unit tension does, the lane last."""
-
-    C: FloatArray  # ENTRY_ROWS of every entry
-    I: IntArray  # TAG_ROWS of every entry
-    counts: IntArray  # (paths, lanes) entries of each path
-    S: FloatArray  # (6 slots, lanes) wrenches on the nodes of each path
 
 
 @spliced
@@ -109,8 +88,8 @@ def _pulls(paths, I, e, literal, lane):
 
 
 @kernel
-def moment_arms(paths, table, q, motion, columns, literal, C, I, counts, S, arms, lane):
-    """Moment arms of all paths per tree speed: the generalised force of unit tension.
+def moment_arms(x, now, columns, literal, arms, lane):
+    """Moment arms of all paths per tree speed: the generalized force of unit tension.
 
         r_j = sum over the points i that speed j moves of  v_j . f_i + w_j . (x_i x f_i),   f_i = e_next - e_previous
 
@@ -123,12 +102,11 @@ def moment_arms(paths, table, q, motion, columns, literal, C, I, counts, S, arms
     Guarantees: r = -dl/du where contacts are geodesic; r = 0 for speeds that move the whole path.
 
     Args:
-        columns: (6 n_u, lanes) from the kernel `twists`. C, I, counts: current paths.
-        S: (6 slots, lanes) forces on the nodes of each path that the wrapping method found, else zero; in the end all.
+        x: `PosedPaths`. columns: (6 n_u, lanes) from the kernel `twists`.
+        now: `CurrentPaths`; its S has the forces that the wrapping method found, else zero, and in the end all.
         arms: (paths n_u, lanes), written.
     """
-    x, now = PosedPaths(paths, table, q, motion), CurrentPaths(C, I, counts, S)
-    for k in range(paths.first_point.size - 1):
+    for k in range(x.paths.first_point.size - 1):
         arms_of_path(x, now, k, columns, literal, arms, lane)
 
 
@@ -188,16 +166,16 @@ def _point_velocity(x, now, e, u, lane):
 
 
 @kernel
-def path_speeds(paths, table, q, u, motion, columns, C, I, counts, S, speed, lane):
+def path_speeds(x, now, columns, u, speed, lane):
     """Lengthening speeds (paths, lanes) as OpenSim computes them, from the velocities of the points [m/s].
 
-        ldot = sum over neighbours of (v_i - v_i+1) . e,   e = unit(x_i - x_i+1)
+        ldot = sum over neighbors of (v_i - v_i+1) . e,   e = unit(x_i - x_i+1)
 
     Both contacts of a surface move with its body, so their pair adds nothing unless they are not where they are seen.
     There, and where OpenSim's moment arms leave out a point that moves on its own body, this is not -sum(r u).
-    S: (6 slots, lanes) scratch.
+    The S of the current paths, `now`, is scratch.
     """
-    x, current = PosedPaths(paths, table, q, motion), CurrentPaths(C, I, counts, S)
+    paths, C, counts, S = x.paths, now.C, now.counts, now.S
     zero = like(C[0, lane], 0.0)
     for k in range(paths.first_point.size - 1):
         speeds = paths.first_speed[k + 1] - paths.first_speed[k]
@@ -213,7 +191,7 @@ def path_speeds(paths, table, q, u, motion, columns, C, I, counts, S, speed, lan
         before = (zero, zero, zero)
         begin = first_entry(paths, k)
         for e in range(begin, begin + counts[k, lane]):
-            velocity = _point_velocity(x, current, e, u, lane)
+            velocity = _point_velocity(x, now, e, u, lane)
             if e > begin:
                 v = subtract(before, velocity)
                 c = e * ENTRY_ROWS

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from musculo.arrays import FloatArray, IntArray
-from musculo.kernels.compiler.parts import driver, inline, kernel
+from musculo.kernels.compiler.parts import driver, kernel
 from musculo.kernels.paths.path_arms import moment_arms, path_speeds
 from musculo.kernels.paths.path_points import (
     ENTRY_ROWS,
@@ -16,33 +16,15 @@ from musculo.kernels.paths.path_points import (
     PAID,
     PLACE,
     TAG_ROWS,
+    CurrentPaths,
+    PosedPaths,
     active_points,
     first_entry,
     path_lengths,
 )
+from musculo.kernels.wrapping.geodesic.obstacle_workspace import OBSTACLE_TAGS, geodesic_rows
 from musculo.kernels.wrapping.opensim.opensim_wraps import WRAP_ROWS, wrap_opensim
-from musculo.kernels.wrapping.rules.obstacles import OBSTACLE_TAGS
-from musculo.kernels.wrapping.rules.wrap_geodesic import geodesic_rows, most_wraps, wrap_geodesic
-
-
-@kernel
-def keep_path(paths, k, C, I, counts, places, owners, penalty, lane):
-    """Copy current path k out of the workspace: places (3 entries, lanes), owners (entries, lanes) wrap or -1, and what
-    of its length is a penalty (paths, lanes)."""
-    first = first_entry(paths, k)
-    penalty[k, lane] = 0.0
-    for e in range(first, first + counts[k, lane]):
-        penalty[k, lane] += C[e * ENTRY_ROWS + PAID, lane]
-        owners[e, lane] = I[e * TAG_ROWS + OWNER, lane]
-        for j in range(3):
-            places[3 * e + j, lane] = C[e * ENTRY_ROWS + PLACE + j, lane]
-
-
-@kernel
-def keep_paths(paths, C, I, counts, places, owners, penalty, lane):
-    """Copy all current paths out of the workspace."""
-    for k in range(paths.first_point.size - 1):
-        keep_path(paths, k, C, I, counts, places, owners, penalty, lane)
+from musculo.kernels.wrapping.rules.wrap_geodesic import most_wraps, wrap_geodesic
 
 
 class PoseFrames(NamedTuple):
@@ -65,18 +47,39 @@ class PathFrames(NamedTuple):
     status: NDArray[np.int8]  # (frames, paths)
 
 
-@inline
-def keep_paths_of_frame(paths, C, I, N, found, f):
-    """Copy the current paths into frame f."""
-    keep_paths(paths, C, I, N, found.places[f : f + 1].T, found.owners[f : f + 1].T, found.penalty[f : f + 1].T, 0)
+class SpeedFrames(NamedTuple):
+    """Speeds of a model and lengthening speeds, which are written; one frame of each unless they are asked for."""
+
+    u: FloatArray  # (frames, n_u)
+    asked: bool
+    speed: FloatArray  # (frames, paths)
+
+
+@kernel
+def keep_path(paths, k, now, found, f):
+    """Copy current path k into frame f: its points, which wraps own them, and what of its length is a penalty."""
+    first = first_entry(paths, k)
+    found.penalty[f, k] = 0.0
+    for e in range(first, first + now.counts[k, 0]):
+        found.penalty[f, k] += now.C[e * ENTRY_ROWS + PAID, 0]
+        found.owners[f, e] = now.I[e * TAG_ROWS + OWNER, 0]
+        for j in range(3):
+            found.places[f, 3 * e + j] = now.C[e * ENTRY_ROWS + PLACE + j, 0]
+
+
+@kernel
+def _keep_paths(paths, now, found, f):
+    """Copy all current paths into frame f."""
+    for k in range(paths.first_point.size - 1):
+        keep_path(paths, k, now, found, f)
 
 
 @driver
-def opensim_path_frames(paths, table, poses, u, moving, found, speed, start, stop):
+def opensim_path_frames(paths, table, poses, speeds, found, start, stop):
     """Frames start .. stop - 1 of arrays with the frame first, as OpenSim computes them.
 
     Args:
-        poses: `PoseFrames`. found: `PathFrames`, written but for the status. u, speed: have one frame unless `moving`.
+        poses: `PoseFrames`. speeds: `SpeedFrames`. found: `PathFrames`, written but for the status.
     """
     entries = found.owners.shape[1]
     C = np.zeros((ENTRY_ROWS * entries + WRAP_ROWS * paths.wrap_surface.size, 1))
@@ -85,14 +88,15 @@ def opensim_path_frames(paths, table, poses, u, moving, found, speed, start, sto
     for f in range(start, stop):
         Q, K, T = poses.q[f : f + 1].T, poses.motion[f : f + 1].T, poses.columns[f : f + 1].T
         N = found.counts[f : f + 1].T
-        active_points(paths, table, Q, K, True, C, I, N, 0)
+        x, now = PosedPaths(paths, table, Q, K), CurrentPaths(C, I, N, S)
+        active_points(x, now, True, 0)
         wrap_opensim(paths, K, C, I, N, 0)
         path_lengths(paths, True, C, I, N, found.length[f : f + 1].T, 0)
         S[:] = 0.0
-        moment_arms(paths, table, Q, K, T, True, C, I, N, S, found.arms[f : f + 1].T, 0)
-        if moving:
-            path_speeds(paths, table, Q, u[f : f + 1].T, K, T, C, I, N, S, speed[f : f + 1].T, 0)
-        keep_paths_of_frame(paths, C, I, N, found, f)
+        moment_arms(x, now, T, True, found.arms[f : f + 1].T, 0)
+        if speeds.asked:
+            path_speeds(x, now, T, speeds.u[f : f + 1].T, speeds.speed[f : f + 1].T, 0)
+        _keep_paths(paths, now, found, f)
 
 
 @driver
@@ -109,9 +113,10 @@ def geodesic_path_frames(paths, table, poses, found, start, stop):
     for f in range(start, stop):
         Q, K, T = poses.q[f : f + 1].T, poses.motion[f : f + 1].T, poses.columns[f : f + 1].T
         N = found.counts[f : f + 1].T
-        active_points(paths, table, Q, K, False, C, I, N, 0)
+        x, now = PosedPaths(paths, table, Q, K), CurrentPaths(C, I, N, S)
+        active_points(x, now, False, 0)
         S[:] = 0.0
         wrap_geodesic(paths, K, C, I, N, S, found.status[f : f + 1].T, 0)
         path_lengths(paths, False, C, I, N, found.length[f : f + 1].T, 0)
-        moment_arms(paths, table, Q, K, T, False, C, I, N, S, found.arms[f : f + 1].T, 0)
-        keep_paths_of_frame(paths, C, I, N, found, f)
+        moment_arms(x, now, T, False, found.arms[f : f + 1].T, 0)
+        _keep_paths(paths, now, found, f)

@@ -11,7 +11,7 @@ two contacts (PLACE and SEEN in ground, ARC on the second, tags), and raises the
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from musculo.arrays import FloatArray, IntArray
 from musculo.kernels.compiler.parts import kernel, spliced
@@ -87,9 +87,9 @@ class Paths(NamedTuple):
     wrap_order: IntArray  # (wraps,) the wraps of each path in the order in which the path meets them
     first_seen: IntArray  # (wraps,) first entry in what follows: each wrap sees all points of its path
     seen_azimuth: FloatArray  # (entries,) of the point about the surface's z axis in the default pose [rad]
-    seen_next: IntArray  # (entries,) the point that follows in the default pose; -1: none, or nothing is held
+    seen_next: IntArray  # (entries,) the point that follows in the default pose; -1: none, or no side is constrained
     seen_shift: (
-        FloatArray  # (entries,) the turn about that axis that is held from there to the next, less the line's [rad]
+        FloatArray  # (entries,) the turn about that axis amid the constrained ones to the next, less the line's [rad]
     )
     seen_inside: IntArray  # (entries,) 1 where the point is fixed to the surface's node, inside it
     path_entry: IntArray  # (paths + 1,) first entry of the current path
@@ -104,6 +104,24 @@ class Paths(NamedTuple):
     surface_active: IntArray  # (surfaces,)
 
 
+class PosedPaths(NamedTuple):
+    """The paths of a model in one pose, the lane last."""
+
+    paths: Any  # `Paths`
+    table: Any  # functions of the moving points
+    q: FloatArray  # (n_q, lanes)
+    motion: FloatArray  # (MOTION_ROWS nodes, lanes) from the kernel `kinematics`
+
+
+class CurrentPaths(NamedTuple):
+    """Points and contacts of all paths in this pose, and what unit tension does, the lane last."""
+
+    C: FloatArray  # ENTRY_ROWS of every entry
+    I: IntArray  # TAG_ROWS of every entry
+    counts: IntArray  # (paths, lanes) entries of each path
+    S: FloatArray  # (6 slots, lanes) wrenches on the nodes of each path
+
+
 @kernel
 def moving_axis(table, function, x, low, high, literal):
     """(value, slope) of one coordinate function of a moving point.
@@ -111,15 +129,15 @@ def moving_axis(table, function, x, low, high, literal):
     The location holds still outside the coordinate's range. So does its slope vanish there, unless `literal`:
     OpenSim takes the slope of the function itself.
     """
-    held = x
+    inside = x
     outside = False
     if x.real < low:
-        held = like(x, low)
+        inside = like(x, low)
         outside = True
     elif x.real > high:
-        held = like(x, high)
+        inside = like(x, high)
         outside = True
-    value, slope, _, _ = evaluate(table, function, held)
+    value, slope, _, _ = evaluate(table, function, inside)
     if outside:
         slope = like(slope, 0.0)
         if literal:
@@ -160,21 +178,33 @@ def move_entry(C, I, source, target, lane):
         I[target * TAG_ROWS + j, lane] = I[source * TAG_ROWS + j, lane]
 
 
+@spliced
+def put_entry(C, I, e, x, tags, lane):
+    """Fill entry e of a current path: a point at x; all else in C is zero. tags: SLOT, BODY, OWNER and POINT."""
+    c, t = e * ENTRY_ROWS, e * TAG_ROWS
+    store3(C, c + PLACE, lane, x)
+    store3(C, c + SEEN, lane, x)
+    for j in range(ARC, ENTRY_ROWS):
+        C[c + j, lane] = like(x[0], 0.0)
+    I[t + SLOT, lane], I[t + BODY, lane], I[t + OWNER, lane], I[t + POINT, lane] = tags
+
+
 @kernel
-def active_points(paths, table, q, motion, literal, C, I, counts, lane):
+def active_points(x, now, literal, lane):
     """List the points of all paths that are there in this pose.
 
     Args:
-        q: (rows, lanes). motion: (MOTION_ROWS nodes, lanes) from the kernel `kinematics`.
-        literal: whether a moving point moves as in OpenSim (see `moving_axis`). C, I, counts: current paths, written.
+        x: `PosedPaths`. now: `CurrentPaths`, written but for S.
+        literal: whether a moving point moves as in OpenSim (see `moving_axis`).
     """
-    for k in range(paths.first_point.size - 1):
-        counts[k, lane] = list_points(paths, table, k, q, motion, literal, C, I, lane)
+    for k in range(x.paths.first_point.size - 1):
+        now.counts[k, lane] = list_points(x, now, k, literal, lane)
 
 
 @spliced
-def list_points(paths, table, k, q, motion, literal, C, I, lane):
+def list_points(x, now, k, literal, lane):
     """List the points of path k; returns how many are there."""
+    paths, table, q, motion, C, I = x.paths, x.table, x.q, x.motion, now.C, now.I
     n = 0
     for point in range(paths.first_point[k], paths.first_point[k + 1]):
         kind = paths.point_kind[point]
@@ -183,32 +213,23 @@ def list_points(paths, table, k, q, motion, literal, C, I, lane):
             row = paths.condition_row[point]
             there = row >= 0
             if there:
-                x = q[row, lane].real
+                value = q[row, lane].real
                 there = (
-                    paths.condition_range[point, 0] - RANGE_MARGIN <= x
-                    and x <= paths.condition_range[point, 1] + RANGE_MARGIN
+                    paths.condition_range[point, 0] - RANGE_MARGIN <= value
+                    and value <= paths.condition_range[point, 1] + RANGE_MARGIN
                 )
         if there:
             one = like(motion[0, lane], 1.0)
             p = (one * paths.location[point, 0], one * paths.location[point, 1], one * paths.location[point, 2])
             if kind == MOVING:
-                x, _ = moving_axis_at(paths, table, point, 0, q, literal, lane)
-                y, _ = moving_axis_at(paths, table, point, 1, q, literal, lane)
-                z, _ = moving_axis_at(paths, table, point, 2, q, literal, lane)
-                p = add(p, rotate(fixed_rotation_of(paths.moving_R, point), (x, y, z)))
+                px, _ = moving_axis_at(paths, table, point, 0, q, literal, lane)
+                py, _ = moving_axis_at(paths, table, point, 1, q, literal, lane)
+                pz, _ = moving_axis_at(paths, table, point, 2, q, literal, lane)
+                p = add(p, rotate(fixed_rotation_of(paths.moving_R, point), (px, py, pz)))
             node = paths.point_node[point] * MOTION_ROWS
             p = add(load3(motion, node + POSITION, lane), rotate(load_rotation(motion, node + ROTATION, lane), p))
-            e = first_entry(paths, k) + n
-            c = e * ENTRY_ROWS
-            store3(C, c + PLACE, lane, p)
-            store3(C, c + SEEN, lane, p)
-            for j in range(ARC, ENTRY_ROWS):
-                C[c + j, lane] = like(one, 0.0)
-            t = e * TAG_ROWS
-            I[t + SLOT, lane] = paths.point_slot[point]
-            I[t + BODY, lane] = paths.point_body[point]
-            I[t + OWNER, lane] = -1
-            I[t + POINT, lane] = point
+            tags = (paths.point_slot[point], paths.point_body[point], -1, point)
+            put_entry(C, I, first_entry(paths, k) + n, p, tags, lane)
             n += 1
     return n
 

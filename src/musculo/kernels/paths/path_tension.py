@@ -46,8 +46,17 @@ def _blankevoort(strain, rate, k, transition, damping):
     return max(force, 0.0)
 
 
+class PathStates(NamedTuple):
+    """What the tension of every force depends on: the frame first in drivers, the lane last in kernels."""
+
+    length: FloatArray  # (frames, forces) [m]
+    speed: FloatArray  # (frames, forces) [m/s]
+    control: FloatArray  # (frames, forces) of actuators and clutched springs
+    stretch: FloatArray  # (frames, forces) of clutched springs [m]
+
+
 @kernel
-def path_tensions(forces, table, programs, length, speed, control, stretch, stack, tension, lane):
+def path_tensions(forces, table, programs, states, stack, tension, lane):
     """Tension [N] of every force of this lane.
 
         spring       k (L - L_r) (1 + d Ldot)                                     slack up to L_r
@@ -57,13 +66,13 @@ def path_tensions(forces, table, programs, length, speed, control, stretch, stac
         clutched     min(max(control, 0), 1) k x (1 + d Ldot)                     x: its state
         expression   f(s, Ldot), s = L - L_r
 
-    Source:     OpenSim 4.6, observed behaviour; [Blankevoort1991] for the toe region.
+    Source:     OpenSim 4.6, observed behavior; [Blankevoort1991] for the toe region.
     Departs:    nothing by intention: a spring with dissipation pushes when it shortens fast enough, as there.
 
     Args:
-        length, speed: (forces, lanes) [m, m/s]. control: (forces, lanes). stretch: (forces, lanes) of clutched
-        springs [m]. stack: (depth + variables, lanes) scratch. tension: (forces, lanes), written.
+        states: `PathStates`. stack: (depth + variables, lanes) scratch. tension: (forces, lanes), written.
     """
+    length, speed, control, stretch = states
     for i in range(forces.kind.size):
         kind = forces.kind[i]
         L, v, rest, k = length[i, lane], speed[i, lane], forces.rest[i], forces.stiffness[i]
@@ -93,15 +102,6 @@ def path_tensions(forces, table, programs, length, speed, control, stretch, stac
         tension[i, lane] = T
 
 
-class PathStates(NamedTuple):
-    """What the tension of every force depends on."""
-
-    length: FloatArray  # (frames, forces) [m]
-    speed: FloatArray  # (frames, forces) [m/s]
-    control: FloatArray  # (frames, forces) of actuators and clutched springs
-    stretch: FloatArray  # (frames, forces) of clutched springs [m]
-
-
 @driver
 def tension_frames(forces, table, programs, states, tension, start, stop):
     """Frames start .. stop - 1 of `PathStates`, into (frames, forces)."""
@@ -109,4 +109,4 @@ def tension_frames(forces, table, programs, states, tension, start, stop):
     stack = np.zeros((programs.depth + 2, 1))
     for f in range(start, stop):
         L, v, c, x = length[f : f + 1].T, speed[f : f + 1].T, control[f : f + 1].T, stretch[f : f + 1].T
-        path_tensions(forces, table, programs, L, v, c, x, stack, tension[f : f + 1].T, 0)
+        path_tensions(forces, table, programs, PathStates(L, v, c, x), stack, tension[f : f + 1].T, 0)

@@ -13,21 +13,23 @@ import numpy as np
 from musculo.arrays import FloatArray, IntArray
 from musculo.kernels.compiler.parts import kernel, room
 from musculo.kernels.paths.fitted_path import fitted_paths, fitted_speeds
-from musculo.kernels.paths.path_arms import CurrentPaths, PosedPaths, arms_of_path, moment_arms, path_speeds
+from musculo.kernels.paths.path_arms import arms_of_path, moment_arms, path_speeds
 from musculo.kernels.paths.path_points import (
     ENTRY_ROWS,
     TAG_ROWS,
+    CurrentPaths,
+    PosedPaths,
     active_points,
     first_entry,
     list_points,
     path_length,
     path_lengths,
 )
-from musculo.kernels.wrapping.geodesic.taut_path import UNFINISHED
+from musculo.kernels.wrapping.geodesic.obstacle_workspace import OBSTACLE_TAGS, geodesic_rows
+from musculo.kernels.wrapping.geodesic.tighten import UNFINISHED
 from musculo.kernels.wrapping.opensim.opensim_wraps import WRAP_ROWS, wrap_opensim
 from musculo.kernels.wrapping.polyline.polyline_second_pass import finish_path
-from musculo.kernels.wrapping.rules.obstacles import OBSTACLE_TAGS
-from musculo.kernels.wrapping.rules.wrap_geodesic import geodesic_rows, most_wraps, segment_room, wrap_geodesic
+from musculo.kernels.wrapping.rules.wrap_geodesic import Wrapped, most_wraps, segment_room, wrap_geodesic
 
 
 class PathRoom(NamedTuple):
@@ -79,11 +81,12 @@ def geodesic_paths(t, q, u, x, paths, table, r, alone):
     """All paths by exact geodesics; r.left is raised where one needs the second pass, if this is `alone`."""
     for k in range(r.length.shape[0]):
         r.status[k, 0] = UNFINISHED if r.later[k] == 1 else 0
-    active_points(paths, table, r.Q, r.motion, False, r.C, r.I, r.N, 0)
+    posed, now = PosedPaths(paths, table, r.Q, r.motion), CurrentPaths(r.C, r.I, r.N, r.S)
+    active_points(posed, now, False, 0)
     r.S[:] = 0.0
     wrap_geodesic(paths, r.motion, r.C, r.I, r.N, r.S, r.status, 0)
     path_lengths(paths, False, r.C, r.I, r.N, r.length, 0)
-    moment_arms(paths, table, r.Q, r.motion, r.columns, False, r.C, r.I, r.N, r.S, r.arms, 0)
+    moment_arms(posed, now, r.columns, False, r.arms, 0)
     _speeds(r, u)
     last = r.left.size - 1
     r.left[last] = 0
@@ -96,17 +99,17 @@ def geodesic_paths(t, q, u, x, paths, table, r, alone):
 @kernel
 def second_pass_paths(t, q, u, x, paths, table, r, polylines):
     """The paths that `geodesic_paths` leaves, in the same room. polylines: of `polyline_work(most_wraps(paths))`."""
-    found, s = False, segment_room(paths, r.C, r.I)
+    found, s, out = False, segment_room(paths, r.C, r.I), Wrapped(r.S, r.status)
+    posed, now = PosedPaths(paths, table, r.Q, r.motion), CurrentPaths(r.C, r.I, r.N, r.S)
     for k in range(r.length.shape[0]):
         if r.status[k, 0] != UNFINISHED:
             continue
         found = True
-        r.N[k, 0] = list_points(paths, table, k, r.Q, r.motion, False, r.C, r.I, 0)
+        r.N[k, 0] = list_points(posed, now, k, False, 0)
         for i in range(6 * paths.first_slot[k], 6 * paths.first_slot[k + 1]):
             r.S[i, 0] = 0.0
-        finish_path(paths, k, r.motion, s, r.N, r.S, r.status, polylines, 0)
+        finish_path(paths, k, r.motion, s, r.N, out, polylines, 0)
         r.length[k, 0] = path_length(paths, first_entry(paths, k), r.N[k, 0], False, r.C, r.I, 0)
-        posed, now = PosedPaths(paths, table, r.Q, r.motion), CurrentPaths(r.C, r.I, r.N, r.S)
         arms_of_path(posed, now, k, r.columns, False, r.arms, 0)
     if found:
         _speeds(r, u)
@@ -115,12 +118,13 @@ def second_pass_paths(t, q, u, x, paths, table, r, polylines):
 @kernel
 def opensim_paths(t, q, u, x, paths, table, r):
     """All paths as OpenSim lays them."""
-    active_points(paths, table, r.Q, r.motion, True, r.C, r.I, r.N, 0)
+    posed, now = PosedPaths(paths, table, r.Q, r.motion), CurrentPaths(r.C, r.I, r.N, r.S)
+    active_points(posed, now, True, 0)
     wrap_opensim(paths, r.motion, r.C, r.I, r.N, 0)
     path_lengths(paths, True, r.C, r.I, r.N, r.length, 0)
     r.S[:] = 0.0
-    moment_arms(paths, table, r.Q, r.motion, r.columns, True, r.C, r.I, r.N, r.S, r.arms, 0)
-    path_speeds(paths, table, r.Q, r.U, r.motion, r.columns, r.C, r.I, r.N, r.S, r.speed, 0)
+    moment_arms(posed, now, r.columns, True, r.arms, 0)
+    path_speeds(posed, now, r.columns, r.U, r.speed, 0)
     r.left[r.left.size - 1] = 0
 
 

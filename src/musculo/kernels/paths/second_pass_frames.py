@@ -5,14 +5,22 @@ from __future__ import annotations
 import numpy as np
 
 from musculo.kernels.compiler.parts import driver
-from musculo.kernels.paths.path_arms import CurrentPaths, PosedPaths, arms_of_path
+from musculo.kernels.paths.path_arms import arms_of_path
 from musculo.kernels.paths.path_frames import keep_path
-from musculo.kernels.paths.path_points import ENTRY_ROWS, TAG_ROWS, first_entry, list_points, path_length
-from musculo.kernels.wrapping.geodesic.taut_path import UNFINISHED
+from musculo.kernels.paths.path_points import (
+    ENTRY_ROWS,
+    TAG_ROWS,
+    CurrentPaths,
+    PosedPaths,
+    first_entry,
+    list_points,
+    path_length,
+)
+from musculo.kernels.wrapping.geodesic.obstacle_workspace import OBSTACLE_TAGS, Segment, geodesic_rows
+from musculo.kernels.wrapping.geodesic.tighten import UNFINISHED
 from musculo.kernels.wrapping.polyline.polyline_second_pass import finish_path
 from musculo.kernels.wrapping.polyline.polyline_segment import polyline_work
-from musculo.kernels.wrapping.rules.obstacles import OBSTACLE_TAGS, Segment
-from musculo.kernels.wrapping.rules.wrap_geodesic import geodesic_rows, most_wraps
+from musculo.kernels.wrapping.rules.wrap_geodesic import Wrapped, most_wraps
 
 
 @driver
@@ -29,13 +37,13 @@ def second_pass_frames(paths, table, poses, found, frames, start, stop):
         Q, K, T = poses.q[f : f + 1].T, poses.motion[f : f + 1].T, poses.columns[f : f + 1].T
         N, state = found.counts[f : f + 1].T, found.status[f : f + 1].T
         L, R = found.length[f : f + 1].T, found.arms[f : f + 1].T
-        places, owners, penalty = found.places[f : f + 1].T, found.owners[f : f + 1].T, found.penalty[f : f + 1].T
+        x, now, out = PosedPaths(paths, table, Q, K), CurrentPaths(C, I, N, S), Wrapped(S, state)
         for k in range(found.status.shape[1]):
             if state[k, 0] != UNFINISHED:
                 continue
-            N[k, 0] = list_points(paths, table, k, Q, K, False, C, I, 0)
+            N[k, 0] = list_points(x, now, k, False, 0)
             S[6 * paths.first_slot[k] : 6 * paths.first_slot[k + 1]] = 0.0
-            finish_path(paths, k, K, segment, N, S, state, polylines, 0)
+            finish_path(paths, k, K, segment, N, out, polylines, 0)
             L[k, 0] = path_length(paths, first_entry(paths, k), N[k, 0], False, C, I, 0)
-            arms_of_path(PosedPaths(paths, table, Q, K), CurrentPaths(C, I, N, S), k, T, False, R, 0)
-            keep_path(paths, k, C, I, N, places, owners, penalty, 0)
+            arms_of_path(x, now, k, T, False, R, 0)
+            keep_path(paths, k, now, found, f)

@@ -198,7 +198,7 @@ def path_wrenches(
             layout.paths,
             Q[now],
             speeds,
-            wrapping == "opensim",
+            wrapping,
             threads,
             extra=extra,
             keep_points=frames <= KEPT_POINTS,

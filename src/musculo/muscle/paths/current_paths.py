@@ -55,14 +55,27 @@ class PathPoints:
 
     def of(self, name: str, frame: int = 0) -> tuple[FloatArray, tuple[str, ...]]:
         """Points (n, 3) of one path in ground, origin to insertion, and the wrap object each touches ('' for none)."""
-        if name not in self.names:
-            raise UnknownName("path", name, self.names)
+        k = self._index(name)
         asked = f"frame {frame} of path {name!r} is asked for"
         if isinstance(frame, bool) or not isinstance(frame, Integral):
             raise InvalidInput(f"{asked}; give a whole number, 0 to {len(self.count) - 1}")
         if not -len(self.count) <= frame < len(self.count):
             raise InvalidInput(f"{asked}; there are {len(self.count)} frames")
-        k = self.names.index(name)
         entries = slice(self.first[k], self.first[k] + self.count[frame, k])
         touched = tuple(self.wrap_objects[w] if w >= 0 else "" for w in self.wrap[frame, entries])
         return self.position[frame, entries], touched
+
+    def touches(self, name: str, wrap_object: str) -> NDArray[np.bool_]:
+        """(frames,) in which frames a path is in contact with a wrap object."""
+        k = self._index(name)
+        if wrap_object not in self.wrap_objects:
+            raise UnknownName("wrap object", wrap_object, tuple(dict.fromkeys(self.wrap_objects)))
+        there = np.arange(self.first[k + 1] - self.first[k]) < self.count[:, k, None]
+        own = [w for w, wrap in enumerate(self.wrap_objects) if wrap == wrap_object]
+        touching: NDArray[np.bool_] = np.isin(self.wrap[:, self.first[k] : self.first[k + 1]], own) & there
+        return np.asarray(touching.any(axis=1))
+
+    def _index(self, name: str) -> int:
+        if name not in self.names:
+            raise UnknownName("path", name, self.names)
+        return self.names.index(name)

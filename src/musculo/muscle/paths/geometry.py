@@ -87,7 +87,7 @@ class PathGeometry(Result):
         if self._points is not None:
             return self._points
         Q = np.atleast_2d(self._q)
-        points = run_paths(compiled(self.model), self._paths, Q, None, self.wrapping == "opensim", None).points
+        points = run_paths(compiled(self.model), self._paths, Q, None, self.wrapping, None).points
         assert points is not None  # they are kept unless it is told otherwise
         return points
 
@@ -330,13 +330,13 @@ def _geometry(
         rest = unfinished(status)
         if len(rest):
             begun = Begun(_rows(length, rest), _rows(arms, rest), status[rest])
-            run_paths(c, p, Q[rest], None, like_opensim, threads, keep_points=False, begun=begun)
+            run_paths(c, p, Q[rest], None, begun, threads, keep_points=False)
             for array, rows in zip((length, arms, status), begun, strict=True):
                 _put_rows(array, rest, rows)
         mark_cut_short(p, Q, status)
         speed, points, penalty = None if U is None else -np.einsum("fpu,fu->fp", arms, U), None, None
     else:
-        run = run_paths(c, p, Q, U, like_opensim, threads, keep_points=len(Q) <= KEPT_POINTS)
+        run = run_paths(c, p, Q, U, wrapping, threads, keep_points=len(Q) <= KEPT_POINTS)
         length, speed, arms, status, points = run.length, run.speed, run.arms, run.status, run.points
         penalty = run.penalty if points is None else None
     if not to_device:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,10 +12,17 @@ from numpy.typing import NDArray
 from musculo.arrays import FloatArray
 from musculo.compile.compiled import CompiledModel
 from musculo.kernels.paths.fitted_path_frames import fitted_path_frames
-from musculo.kernels.paths.path_frames import PathFrames, PoseFrames, geodesic_path_frames, opensim_path_frames
+from musculo.kernels.paths.path_frames import (
+    PathFrames,
+    PoseFrames,
+    SpeedFrames,
+    geodesic_path_frames,
+    opensim_path_frames,
+)
 from musculo.kernels.tree.node_kinematics import MOTION_ROWS
 from musculo.kernels.tree.tree_frames import MotionFrames, kinematics_frames, over_frames
-from musculo.kernels.wrapping.geodesic.taut_path import UNFINISHED
+from musculo.kernels.wrapping.geodesic.tighten import UNFINISHED
+from musculo.like import Wrapping
 from musculo.muscle.paths.compile_paths import CompiledPaths
 from musculo.muscle.paths.current_paths import STATUSES, PathPoints
 
@@ -36,6 +43,11 @@ class Begun(NamedTuple):
     length: FloatArray  # (frames, paths)
     arms: FloatArray  # (frames, paths, n_u)
     status: NDArray[np.int8]  # (frames, paths)
+
+    @classmethod
+    def before(cls, frames: int, n: int, n_u: int) -> Begun:
+        """Room for n paths, with nothing done."""
+        return cls(np.empty((frames, n)), np.empty((frames, n, n_u)), np.zeros((frames, n), dtype=np.int8))
 
 
 def unfinished(status: NDArray[np.int8]) -> NDArray[np.int64]:
@@ -75,7 +87,7 @@ def begins_later(
     """
     if (p.second_pass < 0).any():
         poses = np.ascontiguousarray(p.sample[:: max(len(p.sample) // _SAMPLED, 1)])
-        tried = run_paths(c, p, poses, None, False, threads, extra=extra, keep_points=False, first_only=True)
+        tried = run_paths(c, p, poses, None, "first pass", threads, extra=extra, keep_points=False)
         p.second_pass[:] = (tried.status == UNFINISHED).mean(axis=0) >= _OFTEN
     return p.second_pass == 1
 
@@ -104,28 +116,25 @@ def run_paths(
     p: CompiledPaths,
     Q: FloatArray,
     U: FloatArray | None,
-    like_opensim: bool,
+    wrapping: Wrapping | Begun | Literal["first pass"],
     threads: int | None,
     *,
     extra: FloatArray = _NO_TWISTS,
     keep_points: bool = True,
-    begun: Begun | None = None,
-    first_only: bool = False,
 ) -> PathRun:
     """Lengths, speeds, moment arms, statuses, penalties and current paths of all frames.
 
     Args:
+        wrapping: the method; "first pass": by geodesics, but no path is finished that the first pass leaves; `Begun`:
+            what a first pass left is finished in place, and penalties and points are those of these paths only.
         extra: (m, 6) twists of imagined speeds that come after those of the model; moment arms have n_u + m columns.
-        begun: what a first pass left, to be finished in place; penalties and points are then those of these paths only.
-        first_only: whether no path is finished that the first pass leaves.
     """
     frames, n, n_u = len(Q), len(p.names), c.n_u + len(extra)
     first = p.paths.path_entry
     entries, size = int(first[-1]), min(frames, _CHUNK)
-    first_pass = begun is None
-    later = begins_later(c, p, threads, extra) if first_pass and not (like_opensim or first_only) else _NONE_LATER
-    if begun is None:
-        begun = Begun(np.empty((frames, n)), np.empty((frames, n, n_u)), np.zeros((frames, n), dtype=np.int8))
+    like_opensim = wrapping == "opensim"
+    later = begins_later(c, p, threads, extra) if wrapping == "geodesic" else _NONE_LATER
+    begun = wrapping if isinstance(wrapping, Begun) else Begun.before(frames, n, n_u)
     length, arms, status = begun.length, begun.arms.reshape(frames, n * n_u), begun.status
     kept = frames if keep_points else size
     places, owners = np.zeros((kept, 3 * entries)), np.full((kept, entries), -1, dtype=np.int32)
@@ -148,14 +157,13 @@ def run_paths(
         )
         given: tuple = (p.paths, p.table, PoseFrames(X, motion, twists))
         if like_opensim:
-            speeds = (U[now], True) if U is not None and moving else (rest, False)
-            written = (found, speed[now] if moving else speed)
-            over_frames(opensim_path_frames, (*given, *speeds, *written), len(X), threads)
+            speeds = (U[now], True, speed[now]) if U is not None and moving else (rest, False, speed)
+            over_frames(opensim_path_frames, (*given, SpeedFrames(*speeds), found), len(X), threads)
         else:
             given = (*given, found)
-            if first_only:
+            if wrapping == "first pass":
                 _begin(given, len(X), threads)
-            elif first_pass:
+            elif wrapping == "geodesic":
                 in_two_passes(
                     later, status[now], partial(_begin, given, len(X), threads), partial(_finish, given, threads)
                 )
@@ -163,7 +171,7 @@ def run_paths(
                 _finish(given, threads, unfinished(status[now]))
     mark_cut_short(p, Q, status)
     r = begun.arms
-    if first_pass:
+    if begun is not wrapping:
         put_function_paths(p, Q, like_opensim, length, arms, threads)
     points = None
     if keep_points:

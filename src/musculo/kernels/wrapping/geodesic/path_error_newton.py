@@ -16,7 +16,9 @@ from musculo.kernels.wrapping.geodesic.obstacle_workspace import (
     BENDING,
     DIRECTION,
     ENDS,
+    FIRST,
     JACOBI,
+    LAST,
     LENGTH,
     OBSTACLE_ROWS,
     PINNED,
@@ -35,7 +37,7 @@ TIGHT = 1e-12
 _LOOSE = 1e-8
 # From squared path errors below this on, geodesics are followed with full accuracy.
 _NEARLY = 1e-8
-# No variation may turn a normal by more than this in one step, for the linearisation to mean something.
+# No variation may turn a normal by more than this in one step, for the linearization to mean something.
 _LARGEST_TURN = 0.6
 _MOST_HALVINGS = 8
 # A fixed point that is no farther above the surface (over its size) may be on it.
@@ -75,15 +77,15 @@ def _squared_error_at(W, o, end, e, fixed, lane):
 
 
 @kernel
-def _squared_error(W, w, lo, hi, P, Q, lane):
-    """Sum over all ends of the squared path error [rad^2] of the path P, obstacles lo..hi - 1 in contact, Q."""
-    total = 0.0
+def _squared_error(W, w, span, P, Q, lane):
+    """Sum over all ends of the squared path error [rad^2] of the path P, obstacles lo .. hi - 1 in contact, Q."""
+    total, (lo, hi) = 0.0, span
     before, u = -1, P
     k = next_active(W, w, lo, hi, lane)
     while True:
         v = Q
         if k < hi:
-            v = load3(W, w + OBSTACLE_ROWS * k + ENDS, lane)
+            v = load3(W, w + OBSTACLE_ROWS * k + FIRST, lane)
         e, _ = _piece(u, v)
         o = w + OBSTACLE_ROWS * k if k < hi else -1
         if before >= 0:
@@ -91,7 +93,7 @@ def _squared_error(W, w, lo, hi, P, Q, lane):
         if o < 0:
             return total
         total += _squared_error_at(W, o, 0, e, u, lane)
-        before, u = o, load3(W, o + ENDS + 12, lane)
+        before, u = o, load3(W, o + LAST, lane)
         k = next_active(W, w, k + 1, hi, lane)
 
 
@@ -107,16 +109,16 @@ def _variation(W, o, end, j, lane):
 
 
 @kernel
-def _end_rows(W, system, a, o, end, piece, other, fixed, lane):
-    """Two rows of the linear system: the path error e . n, e . b at an end, by its own and its neighbour's variations.
+def _end_rows(W, system, a, o, end, piece, beyond, lane):
+    """Two rows of the linear system: the path error e . n, e . b at an end, by its own and its neighbor's variations.
 
     Args:
         system: its first row in W and its width. a: number of the obstacle among those in contact. o: its first row.
         end: 0 where the piece ends here, 1 where it starts here. piece: its direction e and length.
-        other: first row of the obstacle at the piece's far end, -1 for the point `fixed`. Its columns lie 4 before or
-            after.
+        beyond: first row of the obstacle at the piece's far end, whose columns lie 4 before or after, -1 for a fixed
+            point; and that point.
     """
-    (M, width), (e, l) = system, piece
+    (M, width), (e, l), (other, fixed) = system, piece, beyond
     row, col, own, other_end = 4 * a + 2 * end, 4 * a, 1.0 - 2.0 * end, 1 - end
     r = o + ENDS + 12 * end
     t, n, b = load3(W, r + 3, lane), load3(W, r + 6, lane), load3(W, r + 9, lane)
@@ -153,11 +155,11 @@ def _end_rows(W, system, a, o, end, piece, other, fixed, lane):
 
 
 @kernel
-def assemble(W, w, M, lo, hi, size, P, Q, lane):
-    """Fill the linear system of all obstacles in contact: rows of path errors, columns of variations, minus the
-    errors."""
-    width = size + 1
-    for i in range(size * width):
+def assemble(W, w, system, span, P, Q, lane):
+    """Fill the linear system (first row, width) of the obstacles in contact: rows of path errors, columns of
+    variations, minus the errors."""
+    (M, width), (lo, hi) = system, span
+    for i in range((width - 1) * width):
         W[M + i, lane] = 0.0
     before, u, a = -1, P, 0
     k = next_active(W, w, lo, hi, lane)
@@ -165,22 +167,22 @@ def assemble(W, w, M, lo, hi, size, P, Q, lane):
         o = w + OBSTACLE_ROWS * k if k < hi else -1
         v = Q
         if o >= 0:
-            v = load3(W, o + ENDS, lane)
+            v = load3(W, o + FIRST, lane)
         e, l = _piece(u, v)
         l = max(l, _TINY)
         if before >= 0:
-            _end_rows(W, (M, width), a - 1, before, 1, (e, l), o, v, lane)
+            _end_rows(W, system, a - 1, before, 1, (e, l), (o, v), lane)
         if o < 0:
             return
-        _end_rows(W, (M, width), a, o, 0, (e, l), before, u, lane)
-        before, u, a = o, load3(W, o + ENDS + 12, lane), a + 1
+        _end_rows(W, system, a, o, 0, (e, l), (before, u), lane)
+        before, u, a = o, load3(W, o + LAST, lane), a + 1
         k = next_active(W, w, k + 1, hi, lane)
 
 
 @kernel
-def _eliminate(W, M, size, lane):
-    """Solve in place by Gauss with row pivots; the answer is the last column. False where the matrix is singular."""
-    width = size + 1
+def eliminate(W, M, size, width, lane):
+    """Solve in place by Gauss with row pivots: `size` equations in rows of `width`, right-hand sides in the columns
+    from `size` on. False where the matrix is singular."""
     for c in range(size):
         pivot, best = c, -1.0
         for r in range(c, size):
@@ -200,11 +202,12 @@ def _eliminate(W, M, size, lane):
             if f != 0.0:
                 for j in range(c + 1, width):
                     W[M + r * width + j, lane] -= f * W[M + c * width + j, lane]
-    for c in range(size - 1, -1, -1):
-        value = W[M + c * width + size, lane]
-        for j in range(c + 1, size):
-            value -= W[M + c * width + j, lane] * W[M + j * width + size, lane]
-        W[M + c * width + size, lane] = value / W[M + c * width + c, lane]
+    for column in range(size, width):
+        for c in range(size - 1, -1, -1):
+            value = W[M + c * width + column, lane]
+            for j in range(c + 1, size):
+                value -= W[M + c * width + j, lane] * W[M + j * width + column, lane]
+            W[M + c * width + column, lane] = value / W[M + c * width + c, lane]
     return True
 
 
@@ -229,9 +232,9 @@ def _turn_of_step(W, w, M, lo, hi, size, lane):
 
 
 @kernel
-def _apply(W, w, n, lo, hi, size, factor, error_a_step, lane):
+def _apply(W, w, n, span, size, factor, error_a_step, lane):
     """Move every geodesic from its saved state by `factor` times the step, and lay it anew."""
-    M, width = system_row(w, n), size + 1
+    M, width, (lo, hi) = system_row(w, n), size + 1, span
     a = 0
     k = next_active(W, w, lo, hi, lane)
     while k < hi:
@@ -261,12 +264,12 @@ def _lay_all(W, w, n, lo, hi, lane):
 
 
 @kernel
-def straighten(W, w, n, lo, hi, P, Q, most, tight, lane):
-    """Take the path errors out of the path P, obstacles lo..hi - 1 in contact, Q, from the geodesics already laid.
+def straighten(W, w, n, span, P, Q, limits, lane):
+    """Take the path errors out of the path P, obstacles lo .. hi - 1 = span in contact, Q, from geodesics already laid.
 
     Newton's method with the exact derivative, steps limited to 0.6 rad and halved until the squared path errors shrink;
-    at most `most` iterations, until all path errors are below `tight` [rad]. Geodesics are followed as accurately as
-    the path errors deserve.
+    limits: at most so many iterations, until all path errors are below so much, `tight` [rad]. Geodesics are followed
+    as accurately as the path errors deserve.
 
     Source:     [Scholz2015], eq. 21-31; [Ruggiero2020] eq. 25 for one obstacle met half-way.
     Departs:    from Ruggiero's third row, which needs the binormal in place of the tangent.
@@ -274,6 +277,7 @@ def straighten(W, w, n, lo, hi, P, Q, most, tight, lane):
     point.
     Returns:    1 where all path errors are below `tight` (or below 1e-8 and rounding allows no better), else 0.
     """
+    (lo, hi), (most, tight) = span, limits
     m, k = 0, next_active(W, w, lo, hi, lane)
     while k < hi:
         m += 1
@@ -282,7 +286,7 @@ def straighten(W, w, n, lo, hi, P, Q, most, tight, lane):
         return 1
     size = 4 * m
     M = system_row(w, n)
-    error = _squared_error(W, w, lo, hi, P, Q, lane)
+    error = _squared_error(W, w, span, P, Q, lane)
     fine = tight > TIGHT
     for _ in range(most):
         if error < tight * tight or (error < _NEARLY and not fine):
@@ -290,11 +294,11 @@ def straighten(W, w, n, lo, hi, P, Q, most, tight, lane):
                 return 1
             fine = True
             _lay_all(W, w, n, lo, hi, lane)
-            error = _squared_error(W, w, lo, hi, P, Q, lane)
+            error = _squared_error(W, w, span, P, Q, lane)
             if error < tight * tight:
                 return 1
-        assemble(W, w, M, lo, hi, size, P, Q, lane)
-        if not _eliminate(W, M, size, lane):
+        assemble(W, w, (M, size + 1), span, P, Q, lane)
+        if not eliminate(W, M, size, size + 1, lane):
             break
         for k in range(lo, hi):
             o = w + OBSTACLE_ROWS * k
@@ -307,17 +311,17 @@ def straighten(W, w, n, lo, hi, P, Q, most, tight, lane):
         error_a_step = FINE if fine and tight <= TIGHT else min(COARSE, max(FINE, 1e-3 * error))
         better = False
         for _ in range(_MOST_HALVINGS):
-            _apply(W, w, n, lo, hi, size, factor, error_a_step, lane)
-            trial = _squared_error(W, w, lo, hi, P, Q, lane)
+            _apply(W, w, n, span, size, factor, error_a_step, lane)
+            trial = _squared_error(W, w, span, P, Q, lane)
             if trial < error:
                 better = True
                 error = trial
                 break
             factor *= 0.5
         if not better:
-            _apply(W, w, n, lo, hi, size, 0.0, FINE, lane)
+            _apply(W, w, n, span, size, 0.0, FINE, lane)
             if fine:
                 break
             fine = True
-            error = _squared_error(W, w, lo, hi, P, Q, lane)
+            error = _squared_error(W, w, span, P, Q, lane)
     return 1 if error < _LOOSE * _LOOSE and (fine or error < tight * tight) else 0

@@ -30,7 +30,7 @@ _WEIGHTS = np.array([0.17132449237917, 0.36076157304814, 0.46791393457269, 0.467
 def chord_frame(shape, P, Q):
     """The chord in coordinates in which the ellipsoid is the unit sphere.
 
-    Returns (u, f, w, v, p, q, hit): unit direction, nearest point to the centre, unit vectors w (along f) and v that
+    Returns (u, f, w, v, p, q, hit): unit direction, nearest point to the center, unit vectors w (along f) and v that
     complete a right-handed frame, coordinates of both ends along u, and whether the chord cuts the sphere's inside.
     """
     a = (math.sqrt(shape[1]), math.sqrt(shape[2]), math.sqrt(shape[3]))
@@ -57,18 +57,18 @@ def chord_frame(shape, P, Q):
 def _section(frame, psi):
     """The plane section whose path passes on the side w(psi) = cos(psi) w + sin(psi) v of the chord.
 
-    Returns (side, centre, radius, first and last angle of contact from `side` towards u).
+    Returns (side, center, radius, first and last angle of contact from `side` towards u).
     """
     _, f, w, v, p, q, _ = frame
     c, s = math.cos(psi), math.sin(psi)
     side = (c * w[0] + s * v[0], c * w[1] + s * v[1], c * w[2] + s * v[2])
     y = dot(f, side)
-    centre = add_scaled(f, -y, side)
-    radius = math.sqrt(max(1e-24, 1.0 - dot(centre, centre)))
+    center = add_scaled(f, -y, side)
+    radius = math.sqrt(max(1e-24, 1.0 - dot(center, center)))
     d_P, d_Q = math.sqrt(p * p + y * y), math.sqrt(q * q + y * y)
     a_P = math.atan2(p, y) + (math.acos(radius / d_P) if d_P > radius else 0.0)
     a_Q = math.atan2(q, y) - (math.acos(radius / d_Q) if d_Q > radius else 0.0)
-    return side, centre, radius, a_P, a_Q
+    return side, center, radius, a_P, a_Q
 
 
 @kernel
@@ -86,11 +86,11 @@ def section_path(shape, frame, psi):
     Guarantees: `length` is that of a feasible path, so no shorter than the shortest (up to the quadrature of the arc).
     """
     u, f, _, _, p, q, _ = frame
-    side, centre, radius, a_P, a_Q = _section(frame, psi)
+    side, center, radius, a_P, a_Q = _section(frame, psi)
     c, s = math.cos(a_P), math.sin(a_P)
-    x = add_scaled(add_scaled(centre, radius * c, side), radius * s, u)
+    x = add_scaled(add_scaled(center, radius * c, side), radius * s, u)
     t = add_scaled((-s * side[0], -s * side[1], -s * side[2]), c, u)
-    y = add_scaled(add_scaled(centre, radius * math.cos(a_Q), side), radius * math.sin(a_Q), u)
+    y = add_scaled(add_scaled(center, radius * math.cos(a_Q), side), radius * math.sin(a_Q), u)
     arc = 0.0
     for i in range(_NODES.size):
         angle = 0.5 * (a_P + a_Q) + 0.5 * (a_Q - a_P) * _NODES[i]

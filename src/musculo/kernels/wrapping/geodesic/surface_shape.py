@@ -7,38 +7,21 @@ tube r and the ring R about z. A surface is a tuple `shape` = (kind, k_x, k_y, k
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
-
-import numpy as np
-from numpy.typing import NDArray
 
 from musculo.kernels.compiler.parts import kernel
+from musculo.kernels.paths.path_points import CYLINDER, ELLIPSOID, SPHERE, TORUS
 from musculo.kernels.scalar.vectors import add_scaled, cross, dot, scale
-
-# Kinds of surfaces.
-CYLINDER, SPHERE, ELLIPSOID, TORUS = range(4)
-
-
-class Surfaces(NamedTuple):
-    """Wrap surfaces as data, (m, ...): each in its own frame, centred, axis of cylinder and torus along z [m].
-
-    `size`: cylinder (radius, unused, unused), sphere (radius, unused, unused), ellipsoid (semi-axes x, y, z),
-    torus (tube radius, ring radius, unused). Sizes are positive; a torus has its tube thinner than its ring.
-    """
-
-    kind: NDArray[np.int64]  # (m,)
-    size: NDArray[np.float64]  # (m, 3)
 
 
 @kernel
-def shape_of(surfaces, i, shrink):
-    """The shape of surface i with its sizes (a torus: its tube) multiplied by `shrink`."""
-    kind = surfaces.kind[i]
-    a = surfaces.size[i, 0] * shrink
+def shape_of(paths, i, shrink):
+    """The shape of surface i (`Paths`) with its sizes (a torus: its tube) multiplied by `shrink`."""
+    kind, size = paths.surface_kind[i], paths.surface_size
+    a = size[i, 0] * shrink
     if kind == TORUS:
-        return kind, 0.0, 0.0, 0.0, a, surfaces.size[i, 1]
+        return kind, 0.0, 0.0, 0.0, a, size[i, 1]
     if kind == ELLIPSOID:
-        b, c = surfaces.size[i, 1] * shrink, surfaces.size[i, 2] * shrink
+        b, c = size[i, 1] * shrink, size[i, 2] * shrink
         return kind, 1.0 / (a * a), 1.0 / (b * b), 1.0 / (c * c), min(a, min(b, c)), 0.0
     k = 1.0 / (a * a)
     return kind, k, k, k if kind == SPHERE else 0.0, a, 0.0
@@ -54,8 +37,19 @@ def depth(shape, x):
 
 
 @kernel
+def chord_depth(shape, A, B):
+    """The least `depth` along the straight line from A to B, squared; of a quadric. A cylinder has no ends here."""
+    f, g, h = math.sqrt(shape[1]), math.sqrt(shape[2]), math.sqrt(shape[3])
+    x = (f * A[0], g * A[1], h * A[2])
+    d = (f * B[0] - x[0], g * B[1] - x[1], h * B[2] - x[2])
+    along = dot(d, d)
+    m = add_scaled(x, min(1.0, max(0.0, -dot(x, d) / along)) if along > 0.0 else 0.0, d)
+    return dot(m, m)
+
+
+@kernel
 def depth_gradient(shape, x):
-    """Gradient of `depth`; zero at the centre (of the ring), where there is none."""
+    """Gradient of `depth`; zero at the center (of the ring), where there is none."""
     d = depth(shape, x)
     if d == 0.0:
         return 0.0, 0.0, 0.0

@@ -26,29 +26,31 @@ from musculo.kernels.scalar.vectors import (
     rotate,
     rotate_back,
     scale,
-    store3,
     subtract,
 )
 from musculo.kernels.tree.nodes import load_rotation
 from musculo.kernels.wrapping.geodesic.obstacle_workspace import (
     BENDING,
     ENDS,
+    FIRST,
+    FIRST_TANGENT,
+    GRADIENT,
     JACOBI,
+    LAST,
+    LAST_TANGENT,
     LENGTH,
     OBSTACLE_ROWS,
     PINNED,
     POSE,
     PRESS,
     SHAPE,
+    SHRINKER,
     load_shape,
     next_active,
 )
 
-# Rows of the segment's workspace V. Of an obstacle: the path's slot of its node; 1 (2) where the start (end) of the
-# segment shrinks it, else 0; d(ln size)/d(that end) in ground.
-OWN_SLOT, SHRINKER, GRADIENT = 0, 1, 2
-SURFACE_ROWS = 5
-# Of a coordinate: slopes of start and end, slopes of the forces on them. Forces themselves come before all else.
+# Rows of the segment's workspace V: forces on start and end, the path's slot of every obstacle's node, and of every
+# coordinate the slopes of start and end and of the forces on them.
 START_SLOPE, END_SLOPE, START_FORCE_SLOPE, END_FORCE_SLOPE = 0, 3, 6, 9
 COORDINATE_ROWS = 12
 START_FORCE, END_FORCE = 0, 3
@@ -79,15 +81,15 @@ class Carrying(NamedTuple):
 
 
 @inline
-def surface_row(j):
-    """First row of obstacle j in V."""
-    return HEAD_ROWS + SURFACE_ROWS * j
+def slot_row(j):
+    """Row in V of the slot of obstacle j."""
+    return HEAD_ROWS + j
 
 
 @inline
 def coordinate_row(n, c):
     """First row of coordinate c in V, with n obstacles."""
-    return HEAD_ROWS + SURFACE_ROWS * n + COORDINATE_ROWS * c
+    return HEAD_ROWS + n + COORDINATE_ROWS * c
 
 
 @inline
@@ -110,14 +112,18 @@ def carried(w, v, x):
 
 
 @kernel
-def growth(V, s, n, c, w, v, P, Q, lane):
-    """How fast the logarithm of an obstacle's size grows with coordinate c; s: its first row in V."""
-    shrinker = V[s + SHRINKER, lane]
+def growth(W, o, V, at, motion, ends, lane):
+    """How fast the logarithm of the size of the obstacle at o grows with a coordinate.
+
+    Args:
+        V: from row `at` on it has the coordinate's rows. motion: twist (w, v) of the obstacle. ends: of the segment.
+    """
+    shrinker, (w, v), (P, Q) = W[o + SHRINKER, lane], motion, ends
     if shrinker == 0.0:
         return 0.0
     x, row = (P, START_SLOPE) if shrinker == 1.0 else (Q, END_SLOPE)
-    dx = load3(V, coordinate_row(n, c) + row, lane)
-    return dot(load3(V, s + GRADIENT, lane), subtract(dx, carried(w, v, x)))
+    dx = load3(V, at + row, lane)
+    return dot(load3(W, o + GRADIENT, lane), subtract(dx, carried(w, v, x)))
 
 
 @inline
@@ -149,10 +155,9 @@ def fill_column(W, w_row, system, by, P, Q, lane):
         y, dy, o, w, v, size_rate = Q, load3(V, coordinate_row(n, c) + END_SLOPE, lane), -1, w_before, w_before, 0.0
         if k < n:
             o = w_row + OBSTACLE_ROWS * k
-            s = surface_row(k)
-            w, v = slot_twist(by, int(V[s + OWN_SLOT, lane]), lane)
-            size_rate = growth(V, s, n, c, w, v, P, Q, lane)
-            y = load3(W, o + ENDS, lane)
+            w, v = slot_twist(by, int(V[slot_row(k), lane]), lane)
+            size_rate = growth(W, o, V, coordinate_row(n, c), (w, v), (P, Q), lane)
+            y = load3(W, o + FIRST, lane)
             dy = add_scaled(carried(w, v, y), size_rate, subtract(y, load3(W, o + POSE + 9, lane)))
         e = subtract(y, u)
         l = max(math.sqrt(dot(e, e)), _TINY)
@@ -168,47 +173,10 @@ def fill_column(W, w_row, system, by, P, Q, lane):
         first, second = _path_error_slopes(W, o, 0, e, de, w, subtract(dy, du), lane)
         V[at + 4 * a * width, lane] = first
         V[at + (4 * a + 1) * width, lane] = second
-        u = load3(W, o + ENDS + 12, lane)
+        u = load3(W, o + LAST, lane)
         du = add_scaled(carried(w, v, u), size_rate, subtract(u, load3(W, o + POSE + 9, lane)))
         before, w_before, a = o, w, a + 1
         k = next_active(W, w_row, k + 1, n, lane)
-
-
-@kernel
-def eliminate_all(system, lane):
-    """Solve for all right-hand sides in place, by Gauss with row pivots; they are the columns from `size` on.
-
-    Returns False where the matrix is singular.
-    """
-    V, _, A, size, width = system
-    for c in range(size):
-        pivot, best = c, -1.0
-        for r in range(c, size):
-            value = math.fabs(V[A + r * width + c, lane])
-            if value > best:
-                pivot, best = r, value
-        if not best > _TINY:
-            return False
-        if pivot != c:
-            for j in range(c, width):
-                swap = V[A + c * width + j, lane]
-                V[A + c * width + j, lane] = V[A + pivot * width + j, lane]
-                V[A + pivot * width + j, lane] = swap
-        inverse = 1.0 / V[A + c * width + c, lane]
-        for j in range(c + 1, width):
-            V[A + c * width + j, lane] *= inverse
-        for r in range(c + 1, size):
-            f = V[A + r * width + c, lane]
-            if f != 0.0:
-                for j in range(c + 1, width):
-                    V[A + r * width + j, lane] -= f * V[A + c * width + j, lane]
-    for c in range(size - 1, 0, -1):
-        for r in range(c):
-            f = V[A + r * width + c, lane]
-            if f != 0.0:
-                for j in range(size, width):
-                    V[A + r * width + j, lane] -= f * V[A + c * width + j, lane]
-    return True
 
 
 @kernel
@@ -252,9 +220,9 @@ def add_end_force(V, n, c, end, f, df, lane):
 
 @kernel
 def _press_slope(W, o, V, at, width, size_rate, lane):
-    """Slope of d(length)/d(ln size) = arc + t_1 . (x_1 - p) - t_2 . (x_2 - p), a quadric's with centre p.
+    """Slope of d(length)/d(ln size) = arc + t_1 . (x_1 - p) - t_2 . (x_2 - p), a quadric's with center p.
 
-    A quadric grows as everything about its centre does: the geodesic with it, and the pieces that end on it.
+    A quadric grows as everything about its center does: the geodesic with it, and the pieces that end on it.
     """
     slope = V[at + 3 * width, lane] + size_rate * W[o + LENGTH, lane]
     center = load3(W, o + POSE + 9, lane)
@@ -267,18 +235,18 @@ def _press_slope(W, o, V, at, width, size_rate, lane):
 
 
 @kernel
-def _shrunk_force_slope(W, o, V, s, x, dx, motion, variations, lane):
-    """The force of a surface on the end x inside that shrinks it, and its slope where that end moves by dx.
+def _shrunk_force_slope(W, o, V, inside, motion, variations, lane):
+    """The force of a surface on the end x inside that shrinks it, and its slope where that end moves by dx (`inside`).
 
     Args:
         motion: twist (w, v) of the surface, and how fast its size grows. variations: their first row in V, and how far
             apart these rows are.
     """
-    (w, v, size_rate), (at, width) = motion, variations
+    (x, dx), (w, v, size_rate), (at, width) = inside, motion, variations
     shape = load_shape(W, o, lane)
     R = load_rotation(W, o + POSE, lane)
     own = rotate_back(R, subtract(dx, carried(w, v, x)))
-    g = load3(V, s + GRADIENT, lane)
+    g = load3(W, o + GRADIENT, lane)
     # the Hessian of ln sqrt(x . k x) where that is 0: k - 2 (k x) (k x)^T
     bend = rotate(R, (shape[1] * own[0], shape[2] * own[1], shape[3] * own[2]))
     dg = add(cross(w, g), add_scaled(bend, -2.0 * size_rate, g))
@@ -300,19 +268,18 @@ def force_slopes(W, w_row, system, by, P, Q, D, lane):
     k = next_active(W, w_row, 0, n, lane)
     while True:
         y, dy, o, to = Q, load3(V, coordinate_row(n, c) + END_SLOPE, lane), -1, 0
-        w, v, size_rate, s = P, P, 0.0, 0
+        w, v, size_rate = P, P, 0.0
         if k < n:
             o = w_row + OBSTACLE_ROWS * k
-            s = surface_row(k)
-            slot = int(V[s + OWN_SLOT, lane])
+            slot = int(V[slot_row(k), lane])
             to = 6 * (by.flags + slot * by.stride)
             w, v = slot_twist(by, slot, lane)
-            size_rate = growth(V, s, n, c, w, v, P, Q, lane)
-            y = load3(W, o + ENDS, lane)
+            size_rate = growth(W, o, V, coordinate_row(n, c), (w, v), (P, Q), lane)
+            y = load3(W, o + FIRST, lane)
             dy, dt_y = _contact_slope(W, o, 0, V, at, width, size_rate, lane)
             dy = add(dy, carried(w, v, y))
             if before < 0:
-                t = load3(W, o + ENDS + 3, lane)
+                t = load3(W, o + FIRST_TANGENT, lane)
                 dt = add(dt_y, cross(w, t))
         e = subtract(y, u)
         l = math.sqrt(dot(e, e))
@@ -331,14 +298,14 @@ def force_slopes(W, w_row, system, by, P, Q, D, lane):
             add_end_force(V, n, c, 1, scale(-1.0, e), scale(-1.0, de), lane)
             return
         _add_wrench(D, to, -1.0, y, dy, e, de, lane)
-        if V[s + SHRINKER, lane] != 0.0:
-            end = 0 if V[s + SHRINKER, lane] == 1.0 else 1
+        if W[o + SHRINKER, lane] != 0.0:
+            end = 0 if W[o + SHRINKER, lane] == 1.0 else 1
             x = P if end == 0 else Q
             dx = load3(V, coordinate_row(n, c) + START_SLOPE + 3 * end, lane)
-            f, df = _shrunk_force_slope(W, o, V, s, x, dx, (w, v, size_rate), (at, width), lane)
+            f, df = _shrunk_force_slope(W, o, V, (x, dx), (w, v, size_rate), (at, width), lane)
             add_end_force(V, n, c, end, f, df, lane)
             _add_wrench(D, to, -1.0, x, dx, f, df, lane)
-        u, t = load3(W, o + ENDS + 12, lane), load3(W, o + ENDS + 15, lane)
+        u, t = load3(W, o + LAST, lane), load3(W, o + LAST_TANGENT, lane)
         du, dt = _contact_slope(W, o, 1, V, at, width, size_rate, lane)
         du, dt = add(du, carried(w, v, u)), add(dt, cross(w, t))
         before, to_u, at = o, to, at + 4 * width
@@ -346,14 +313,14 @@ def force_slopes(W, w_row, system, by, P, Q, D, lane):
 
 
 @kernel
-def end_wrenches(V, n, c, P, Q, D, to_P, to_Q, lane):
-    """Slopes of the wrenches of the forces on both ends, once these are complete, into rows to_P and to_Q of D."""
-    r = coordinate_row(n, c)
+def end_wrenches(V, n, c, ends, D, to, lane):
+    """Slopes of the wrenches of the forces on both ends, once these are complete, into rows `to` of D."""
+    r, (P, Q) = coordinate_row(n, c), ends
     dP, dQ = load3(V, r + START_SLOPE, lane), load3(V, r + END_SLOPE, lane)
     f, df = load3(V, START_FORCE, lane), load3(V, r + START_FORCE_SLOPE, lane)
-    _add_wrench(D, to_P, 1.0, P, dP, f, df, lane)
+    _add_wrench(D, to[0], 1.0, P, dP, f, df, lane)
     f, df = load3(V, END_FORCE, lane), load3(V, r + END_FORCE_SLOPE, lane)
-    _add_wrench(D, to_Q, 1.0, Q, dQ, f, df, lane)
+    _add_wrench(D, to[1], 1.0, Q, dQ, f, df, lane)
 
 
 @kernel
@@ -364,10 +331,3 @@ def clear_forces(V, n, coordinates, lane):
     for c in range(coordinates):
         for i in range(6):
             V[coordinate_row(n, c) + START_FORCE_SLOPE + i, lane] = 0.0
-
-
-@kernel
-def store_gradient(V, s, shrinker, g, lane):
-    """Keep which end shrinks an obstacle (0: none) and how."""
-    V[s + SHRINKER, lane] = shrinker
-    store3(V, s + GRADIENT, lane, g)

@@ -1,28 +1,27 @@
-"""Bring a path taut over obstacles where they are: each alone between its neighbours, then Newton's method on all."""
+"""Bring a path taut over obstacles where they are: each alone between its neighbors, then Newton's method on all."""
 
 from __future__ import annotations
 
 import math
 
 from musculo.kernels.compiler.parts import kernel
-from musculo.kernels.scalar.vectors import dot, load3, rotate_back, subtract
-from musculo.kernels.tree.nodes import load_rotation
+from musculo.kernels.scalar.vectors import dot, load3, subtract
 from musculo.kernels.wrapping.geodesic.geodesic_curve import FINE
 from musculo.kernels.wrapping.geodesic.obstacle_workspace import (
-    ACTIVE,
     BEFORE,
-    ENDS,
-    JACOBI,
+    CONTACT,
+    FIRST,
+    LAST,
     LENGTH,
     OBSTACLE_ROWS,
     ON_END,
     PINNED,
-    POSE,
     SHRINK,
     START,
     lay,
     load_shape,
     next_active,
+    seen_from,
 )
 from musculo.kernels.wrapping.geodesic.one_obstacle import alone
 from musculo.kernels.wrapping.geodesic.path_error_newton import TIGHT, straighten
@@ -50,28 +49,27 @@ _COMES_OR_GOES = 1e300
 @kernel
 def is_inside(W, o, x, lane):
     """Whether a point of the common frame lies inside the obstacle whose rows start at o."""
-    R, p = load_rotation(W, o + POSE, lane), load3(W, o + POSE + 9, lane)
-    return depth(load_shape(W, o, lane), rotate_back(R, subtract(x, p))) < 1.0 - ON_SURFACE
+    return depth(load_shape(W, o, lane), seen_from(W, o, x, lane)) < 1.0 - ON_SURFACE
 
 
 @kernel
 def _around(W, w, n, k, p_start, p_end, lane):
-    """The points on either side of obstacle k: contact points of its neighbours in contact, or the fixed ends.
+    """The points on either side of obstacle k: contact points of its neighbors in contact, or the fixed ends.
 
-    Where surfaces overlap, a neighbour's contact may lie inside this one, and the next neighbour counts.
+    Where surfaces overlap, a neighbor's contact may lie inside this one, and the next neighbor counts.
     """
     P, Q = p_start, p_end
     o = w + OBSTACLE_ROWS * k
     first, last = True, True
     for j in range(k - 1, -1, -1):
-        if W[w + OBSTACLE_ROWS * j + ACTIVE, lane] != 0.0:
-            x = load3(W, w + OBSTACLE_ROWS * j + ENDS + 12, lane)
+        if W[w + OBSTACLE_ROWS * j + CONTACT, lane] != 0.0:
+            x = load3(W, w + OBSTACLE_ROWS * j + LAST, lane)
             if not is_inside(W, o, x, lane):
                 P, first = x, False
                 break
     for j in range(k + 1, n):
-        if W[w + OBSTACLE_ROWS * j + ACTIVE, lane] != 0.0:
-            x = load3(W, w + OBSTACLE_ROWS * j + ENDS, lane)
+        if W[w + OBSTACLE_ROWS * j + CONTACT, lane] != 0.0:
+            x = load3(W, w + OBSTACLE_ROWS * j + FIRST, lane)
             if not is_inside(W, o, x, lane):
                 Q, last = x, False
                 break
@@ -80,7 +78,7 @@ def _around(W, w, n, k, p_start, p_end, lane):
 
 @kernel
 def _sweep(W, w, n, p_start, p_end, lane):
-    """Solve every obstacle alone between its neighbours, in order.
+    """Solve every obstacle alone between its neighbors, in order.
 
     Returns the largest shift of a contact point (huge where one comes or goes), and whether all solves converged.
     """
@@ -88,24 +86,24 @@ def _sweep(W, w, n, p_start, p_end, lane):
     for k in range(n):
         o = w + OBSTACLE_ROWS * k
         if W[o + SHRINK, lane] < VANISHED:
-            W[o + ACTIVE, lane] = 0.0
+            W[o + CONTACT, lane] = 0.0
             continue
-        was = W[o + ACTIVE, lane]
-        x1, x2 = load3(W, o + ENDS, lane), load3(W, o + ENDS + 12, lane)
+        was = W[o + CONTACT, lane]
+        x1, x2 = load3(W, o + FIRST, lane), load3(W, o + LAST, lane)
         P, Q, first, last = _around(W, w, n, k, p_start, p_end, lane)
         W[o + PINNED, lane] = W[o + ON_END, lane] if first else 0.0
         W[o + PINNED + 1, lane] = W[o + ON_END + 1, lane] if last else 0.0
         good = min(good, alone(W, w, n, k, P, Q, lane))
-        if W[o + ACTIVE, lane] != was:
+        if W[o + CONTACT, lane] != was:
             shift = _COMES_OR_GOES
         elif was != 0.0:
-            d1, d2 = subtract(load3(W, o + ENDS, lane), x1), subtract(load3(W, o + ENDS + 12, lane), x2)
+            d1, d2 = subtract(load3(W, o + FIRST, lane), x1), subtract(load3(W, o + LAST, lane), x2)
             shift = max(shift, math.sqrt(max(dot(d1, d1), dot(d2, d2))))
     return shift, good
 
 
 @kernel
-def pin_neighbours(W, w, n, p_start, p_end, lane):
+def pin_neighbors(W, w, n, p_start, p_end, lane):
     """The first (last) obstacle in contact starts (ends) in the fixed point, if that lies on it."""
     for k in range(n):
         o = w + OBSTACLE_ROWS * k
@@ -120,20 +118,20 @@ def _shortest_contact(W, w, n, lane):
     worst, least = -1, 0.0
     for k in range(n):
         o = w + OBSTACLE_ROWS * k
-        if W[o + ACTIVE, lane] != 0.0 and W[o + LENGTH, lane] < least:
+        if W[o + CONTACT, lane] != 0.0 and W[o + LENGTH, lane] < least:
             worst, least = k, W[o + LENGTH, lane]
     return worst
 
 
 @kernel
 def _touches_down(W, w, n, p_start, p_end, lane):
-    """Whether an obstacle out of contact is in its neighbours' way; the first that is comes into contact."""
+    """Whether an obstacle out of contact is in its neighbors' way; the first that is comes into contact."""
     for k in range(n):
         o = w + OBSTACLE_ROWS * k
-        if W[o + ACTIVE, lane] == 0.0 and W[o + SHRINK, lane] >= VANISHED:
+        if W[o + CONTACT, lane] == 0.0 and W[o + SHRINK, lane] >= VANISHED:
             P, Q, _, _ = _around(W, w, n, k, p_start, p_end, lane)
             alone(W, w, n, k, P, Q, lane)
-            if W[o + ACTIVE, lane] != 0.0:
+            if W[o + CONTACT, lane] != 0.0:
                 return True
     return False
 
@@ -145,12 +143,12 @@ def _all_at_once(W, w, n, p_start, p_end, lane):
     Returns whether it ends in a path where every geodesic has a length and nothing is in the way.
     """
     for _ in range(2 * n + 1):
-        pin_neighbours(W, w, n, p_start, p_end, lane)
-        if straighten(W, w, n, 0, n, p_start, p_end, _ITERATIONS, TIGHT, lane) == 0:
+        pin_neighbors(W, w, n, p_start, p_end, lane)
+        if straighten(W, w, n, (0, n), p_start, p_end, (_ITERATIONS, TIGHT), lane) == 0:
             return False
         lifts = _shortest_contact(W, w, n, lane)
         if lifts >= 0:
-            W[w + OBSTACLE_ROWS * lifts + ACTIVE, lane] = 0.0
+            W[w + OBSTACLE_ROWS * lifts + CONTACT, lane] = 0.0
         elif not _touches_down(W, w, n, p_start, p_end, lane):
             return True
     return False
@@ -208,44 +206,3 @@ def solve_path(W, w, n, p_start, p_end, lane):
             return NOT_CONVERGED if good else LEFT_OUT
         sweeps = min(2 * sweeps, _MOST_SWEEPS)
         left = sweeps
-
-
-@kernel
-def _covered(W, w, n, lane):
-    """Whether an obstacle is in contact at a point inside the next, or the next at a point inside it."""
-    i = next_active(W, w, 0, n, lane)
-    while i < n:
-        j = next_active(W, w, i + 1, n, lane)
-        if j == n:
-            return False
-        a, b = w + OBSTACLE_ROWS * i, w + OBSTACLE_ROWS * j
-        if is_inside(W, b, load3(W, a + ENDS + 12, lane), lane) or is_inside(W, a, load3(W, b + ENDS, lane), lane):
-            return True
-        i = j
-    return False
-
-
-@kernel
-def _sound(W, w, n, lane):
-    """Whether all geodesics are shortest for small changes."""
-    for k in range(n):
-        o = w + OBSTACLE_ROWS * k
-        if W[o + ACTIVE, lane] == 0.0:
-            continue
-        # beyond the point where neighbouring geodesics from the same start meet, a geodesic is no longer shortest
-        if W[o + JACOBI + 2, lane] <= 0.0:
-            return False
-    return True
-
-
-@kernel
-def taut_path(W, w, n, p_start, p_end, lane):
-    """The taut path over all obstacles, the sides that are open as sweeps come to them; returns a status.
-
-    Where surfaces overlap, sweeps may miss the path: they solve each surface alone, from contacts that lie inside the
-    next. The status is then OVERLAPPED.
-    """
-    status = solve_path(W, w, n, p_start, p_end, lane)
-    if n > 1 and status < OVERLAPPED and not (_sound(W, w, n, lane) and not _covered(W, w, n, lane)):
-        return OVERLAPPED
-    return status

@@ -93,11 +93,11 @@ def _apex(p1, p2, d1, d2, radius, far):
     """The point of the cylinder through which the plane of the path is laid."""
     t = d1 / (d1 + d2)
     m = add_scaled(p1, t, subtract(p2, p1))
-    centre = (0.0, 0.0, _foot(m))
-    n = unit(cross(unit_or_zero(subtract(p1, centre)), unit_or_zero(subtract(p2, centre))))
+    center = (0.0, 0.0, _foot(m))
+    n = unit(cross(unit_or_zero(subtract(p1, center)), unit_or_zero(subtract(p2, center))))
     n = unit_or_zero(n)
     up = unit_or_zero((-n[1], n[0], 0.0))
-    a, b = add_scaled(centre, radius, up), add_scaled(centre, -radius, up)
+    a, b = add_scaled(center, radius, up), add_scaled(center, -radius, up)
     to_a, to_b = subtract(m, a), subtract(m, b)
     nearer = dot(to_a, to_a) < dot(to_b, to_b)
     return a if nearer != far else b
@@ -216,7 +216,7 @@ def wrap_cylinder(p1, p2, radius, length, k, sign, several):
 
         arc = sqrt((radius theta)^2 + (z2 - z1)^2)
 
-    Source:     OpenSim 4.6, WrapCylinder, observed behaviour.
+    Source:     OpenSim 4.6, WrapCylinder, observed behavior.
     Departs:    nothing by intention: not a geodesic for oblique paths, more than a turn for some long wraps.
 
     Args:

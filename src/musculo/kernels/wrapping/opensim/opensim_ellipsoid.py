@@ -21,13 +21,13 @@ from musculo.kernels.wrapping.opensim.opensim_geometry import (
 from musculo.kernels.wrapping.opensim.opensim_outcomes import INSIDE, MANDATORY, NO_WRAP
 from musculo.kernels.wrapping.opensim.opensim_tangent import tangent_point
 
-# How deep an end may lie within the surface, and how much in line with the centre both ends may be.
+# How deep an end may lie within the surface, and how much in line with the center both ends may be.
 _INSIDE = -1e-4
 _IN_LINE = 1e-4
 # Blend between the plane of an axis and the fan: cosines of the axis where it starts and ends, and its margins.
 _FAN_ONLY, _AXIS_ONLY, _MARGIN = 0.7073, 0.9, 0.3
 _FAN = 300
-# The section is measured by chords of a millimetre, this many at most.
+# The section is measured by chords of a millimeter, this many at most.
 _CHORD = 0.001
 _CHORDS = 499
 
@@ -84,15 +84,15 @@ def _plane_point(p1, p2, i1, D, a, method):
         return on_axis, -1.0, t
     share = mu[b]
     if share > _FAN_ONLY:
-        held = 1.0
+        within = 1.0
         if t < 0.0 or t > 1.0:
-            held = 0.0
+            within = 0.0
         elif t < _MARGIN:
-            held = t / _MARGIN
+            within = t / _MARGIN
         elif t > 1.0 - _MARGIN:
-            held = (1.0 - t) / _MARGIN
-        if held < 1.0:
-            share = _FAN_ONLY + held * (share - _FAN_ONLY)
+            within = (1.0 - t) / _MARGIN
+        if within < 1.0:
+            share = _FAN_ONLY + within * (share - _FAN_ONLY)
     c, weight = on_axis, -1.0
     if share < _AXIS_ONLY:
         fan = _fan_point(i1, D, a)
@@ -114,8 +114,9 @@ def _section_point(O, u, w, phi, a):
 
 
 @unfused
-def _section_length(p1, p2, r1, r2, m, m4, a, f, constrained):
-    """Length of the section from r1 to r2 as a sum of chords, in metres."""
+def _section_length(p1, p2, r1, r2, plane, a, f, constrained):
+    """Length of the section m . x + m4 = 0, `plane`, from r1 to r2 as a sum of chords, in meters."""
+    m, m4 = plane
     straight = norm(subtract(r1, r2)) / f
     if not straight >= _CHORD:
         return straight
@@ -150,7 +151,7 @@ def wrap_ellipsoid(p1, p2, axes, k, sign, method):
     The path lies in a plane through both ends and a third point (`_plane_point`); contacts are where it touches the
     surface, the arc is the plane's section.
 
-    Source:     OpenSim 4.6, WrapEllipsoid, observed behaviour.
+    Source:     OpenSim 4.6, WrapEllipsoid, observed behavior.
     Departs:    a segment that only touches stays straight. As there, a plane section is no geodesic, contacts are
                 good to 1e-4 of the size, and the length jitters by 1e-7 m with the number of chords.
 
@@ -184,5 +185,5 @@ def wrap_ellipsoid(p1, p2, axes, k, sign, method):
     m4 = -dot(m, c)
     r1 = tangent_point(p1, r1, a, m, m4)
     r2 = tangent_point(p2, r2, a, m, m4)
-    arc = _section_length(p1, p2, r1, r2, m, m4, a, f, sign != 0.0)
+    arc = _section_length(p1, p2, r1, r2, (m, m4), a, f, sign != 0.0)
     return MANDATORY, scale(1.0 / f, r1), scale(1.0 / f, r2), arc

@@ -20,8 +20,8 @@ from musculo.kernels.wrapping.opensim.opensim_geometry import (
 )
 from musculo.kernels.wrapping.opensim.opensim_outcomes import INSIDE, MANDATORY, NO_WRAP, WRAPPED
 
-# A segment whose sine with the radius is less than this passes through the centre and has no plane.
-_THROUGH_CENTRE = 1e-5
+# A segment whose sine with the radius is less than this passes through the center and has no plane.
+_THROUGH_CENTER = 1e-5
 
 
 @unfused
@@ -43,7 +43,7 @@ def wrap_sphere(p1, p2, radius, k, sign):
 
         arc = radius * angle(r1, r2)
 
-    Source:     OpenSim 4.6, WrapSphere, observed behaviour.
+    Source:     OpenSim 4.6, WrapSphere, observed behavior.
     Departs:    nothing by intention: a wrap of the far side has a negative arc, as there.
 
     Args:
@@ -62,7 +62,7 @@ def wrap_sphere(p1, p2, radius, k, sign):
     if not (leaves > 0.0 and enters < 1.0):
         return NO_WRAP, zero, zero, 0.0
     n = cross(unit_or_zero(v), unit_or_zero(p2))
-    if not norm(n) >= _THROUGH_CENTRE:
+    if not norm(n) >= _THROUGH_CENTER:
         # OpenSim calls this wrapped, which counts in `wrap_opensim`; without a length it is never taken
         return WRAPPED, zero, zero, math.nan
     n = unit_or_zero(n)
@@ -76,7 +76,7 @@ def wrap_sphere(p1, p2, radius, k, sign):
     if sign != 0.0:
         on_1, on_2 = side(p1[k]) == sign, side(p2[k]) == sign
         if on_1 or on_2:
-            # the closest point of the line, and its distance from p1 in metres: OpenSim compares that with one
+            # the closest point of the line, and its distance from p1 in meters: OpenSim compares that with one
             along = unit_or_zero(v)
             way = dot(p1, along)
             m = add_scaled(p1, -way, along)

@@ -132,7 +132,7 @@ def _lmdif(ring, start, c3, c4, c5):
 
 @unfused
 def _nearest(a, b, ring):
-    """(x, squared distance from the ring's centre line) where the solver ends, started at a towards b."""
+    """(x, squared distance from the ring's center line) where the solver ends, started at a towards b."""
     n = unit(subtract(b, a))
     c3 = a[0] * n[0] + a[1] * n[1]
     c4 = n[0] * n[0] + n[1] * n[1]
@@ -157,7 +157,7 @@ def _out_of(X, Y, Z, v):
 def wrap_torus(p1, p2, tube, ring, k, sign, several):
     """(code, r1, r2, arc) of a segment p1 p2 through a torus about z, as OpenSim 4.6 computes it.
 
-    Source:     OpenSim 4.6, WrapTorus, observed behaviour; Moré, Garbow, Hillstrom 1980, MINPACK-1 (lmdif, lmpar).
+    Source:     OpenSim 4.6, WrapTorus, observed behavior; Moré, Garbow, Hillstrom 1980, MINPACK-1 (lmdif, lmpar).
     Departs:    nothing by intention: the point that is looked for is not quite the nearest one, as there, and a
                 segment that misses the tube is WRAPPED, with an arc that is not a number.
 
@@ -178,10 +178,10 @@ def wrap_torus(p1, p2, tube, ring, k, sign, several):
     X = unit(scale(-1.0, Q))
     Y = (0.0, 0.0, -1.0)
     Z = cross(X, Y)
-    centre = _into(X, Y, Z, scale(-1.0, Q))
-    a, b = add(_into(X, Y, Z, p1), centre), add(_into(X, Y, Z, p2), centre)
+    center = _into(X, Y, Z, scale(-1.0, Q))
+    a, b = add(_into(X, Y, Z, p1), center), add(_into(X, Y, Z, p2), center)
     code, r1, r2, arc = wrap_cylinder(a, b, tube, _TUBE_LENGTH, 0, 1.0, several)
     if code < WRAPPED:
         # OpenSim calls this wrapped, too, which counts in `wrap_opensim`; without a length it is never taken
         arc = math.nan
-    return WRAPPED, _out_of(X, Y, Z, subtract(r1, centre)), _out_of(X, Y, Z, subtract(r2, centre)), arc
+    return WRAPPED, _out_of(X, Y, Z, subtract(r1, center)), _out_of(X, Y, Z, subtract(r2, center)), arc

@@ -7,7 +7,6 @@ import math
 from musculo.kernels.compiler.parts import kernel, spliced
 from musculo.kernels.paths.path_points import (
     ARC,
-    BODY,
     CYLINDER,
     ELLIPSOID,
     ENTRY_ROWS,
@@ -15,13 +14,13 @@ from musculo.kernels.paths.path_points import (
     PLACE,
     POINT,
     SEEN,
-    SLOT,
     SPHERE,
     TAG_ROWS,
     first_entry,
     fixed_rotation_of,
     move_entry,
     path_length,
+    put_entry,
     same_contact,
 )
 from musculo.kernels.scalar.vectors import add, dot, load3, matmul, rotate, rotate_back, store3, subtract
@@ -74,30 +73,22 @@ def _remove_contacts(first, n, wrap, C, I, lane):
 
 
 @spliced
-def _insert_contacts(paths, end, wrap, at, contact, C, I, kept, lane):
+def _insert_contacts(paths, end, wrap, at, contact, room, lane):
     """Put two contacts in as entries `at` and `at + 1`; they are seen where they were when first put in."""
-    r1, r2, arc = contact
+    (r1, r2, arc), (C, I, kept) = contact, room
     for j in range(end - 1, at - 1, -1):
         move_entry(C, I, j, j + 2, lane)
     if C[kept, lane] == 0.0:
         C[kept, lane] = 1.0
         store3(C, kept + 1, lane, r1)
         store3(C, kept + 4, lane, r2)
+    tags = (paths.wrap_slot[wrap], paths.surface_body[paths.wrap_surface[wrap]], wrap, 0)
+    put_entry(C, I, at, r1, tags, lane)
+    put_entry(C, I, at + 1, r2, tags, lane)
     c = at * ENTRY_ROWS
-    store3(C, c + PLACE, lane, r1)
     store3(C, c + SEEN, lane, load3(C, kept + 1, lane))
-    for j in range(ARC, ENTRY_ROWS):
-        C[c + j, lane] = 0.0
-        C[c + ENTRY_ROWS + j, lane] = 0.0
-    store3(C, c + ENTRY_ROWS + PLACE, lane, r2)
     store3(C, c + ENTRY_ROWS + SEEN, lane, load3(C, kept + 4, lane))
     C[c + ENTRY_ROWS + ARC, lane] = arc
-    body = paths.surface_body[paths.wrap_surface[wrap]]
-    for e in range(at, at + 2):
-        I[e * TAG_ROWS + SLOT, lane] = paths.wrap_slot[wrap]
-        I[e * TAG_ROWS + BODY, lane] = body
-        I[e * TAG_ROWS + OWNER, lane] = wrap
-        I[e * TAG_ROWS + POINT, lane] = 0
 
 
 @spliced
@@ -115,13 +106,13 @@ def _bounds(paths, first, n, wrap, I, lane):
 
 
 @spliced
-def _wrap_one(paths, entries, wrap, several, motion, C, I, kept, lane):
+def _wrap_one(paths, entries, wrap, several, motion, room, lane):
     """Try one wrap on every segment in its range: (entries, code of the last segment tried, last entry in range).
 
     Args:
-        entries: the first of the path, and how many it has.
+        entries: the first of the path, and how many it has. room: C, I, and the first row that the wrap keeps in C.
     """
-    first, n = entries
+    (first, n), (C, I, _) = entries, room
     surface = paths.wrap_surface[wrap]
     node = paths.surface_node[surface] * MOTION_ROWS
     R_N = load_rotation(motion, node + ROTATION, lane)
@@ -160,7 +151,7 @@ def _wrap_one(paths, entries, wrap, several, motion, C, I, kept, lane):
                 if code == MANDATORY:
                     break
     if best >= 0:
-        _insert_contacts(paths, first + n, wrap, best, (best_1, best_2, best_arc), C, I, kept, lane)
+        _insert_contacts(paths, first + n, wrap, best, (best_1, best_2, best_arc), room, lane)
         n += 2
     return n, code, high
 
@@ -172,7 +163,7 @@ def wrap_opensim(paths, motion, C, I, counts, lane):
     One wrap is tried once. Several are tried one after the other, each on the path the others left, in up to eight
     passes until the length settles. Contacts keep, for lengths and directions, the place where they were first put.
 
-    Source:     OpenSim 4.6, observed behaviour of GeometryPath with PathWraps.
+    Source:     OpenSim 4.6, observed behavior of GeometryPath with PathWraps.
     Departs:    nothing by intention.
 
     Args:
@@ -206,7 +197,7 @@ def _wrap_path(paths, k, n, motion, C, I, spare, lane):
             code = NO_WRAP
             if paths.surface_active[paths.wrap_surface[wrap]] != 0:
                 kept = spare + wrap * WRAP_ROWS
-                n, code, high = _wrap_one(paths, (first, n), wrap, wraps > 1, motion, C, I, kept, lane)
+                n, code, high = _wrap_one(paths, (first, n), wrap, wraps > 1, motion, (C, I, kept), lane)
                 if high < 0:
                     # no point in range is there: OpenSim leaves the path as it stands
                     going = False

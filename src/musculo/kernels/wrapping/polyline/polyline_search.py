@@ -9,6 +9,19 @@ from __future__ import annotations
 import math
 
 from musculo.kernels.compiler.parts import apart, kernel
+from musculo.kernels.scalar.vectors import cross, scale
+from musculo.kernels.wrapping.geodesic.obstacle_workspace import (
+    CONTACT,
+    FIRST,
+    FIRST_TANGENT,
+    LAST,
+    LAST_TANGENT,
+    LENGTH,
+    OBSTACLE_ROWS,
+    PRESS,
+    SAVED,
+)
+from musculo.kernels.wrapping.polyline.polyline_chain import normal_at, put_row3, row3
 from musculo.kernels.wrapping.polyline.polyline_solid import slack
 from musculo.kernels.wrapping.polyline.polyline_starts import (
     DIRECTIONS,
@@ -18,7 +31,7 @@ from musculo.kernels.wrapping.polyline.polyline_starts import (
     right_side,
     wind,
 )
-from musculo.kernels.wrapping.polyline.polyline_steps import coarsen, descend, energy, newton, refine, relax
+from musculo.kernels.wrapping.polyline.polyline_steps import descend, energy, newton, refine, relax
 
 # Knots in the end.
 KNOTS = 1025
@@ -36,41 +49,39 @@ _SAME = 1e-5
 # One that is this close to a polyline that is kept, over a piece and [m], and longer, will be that one. Two polylines
 # that are at rest so close to each other are all but as long: by 2e-9 m over a ball of 10 mm.
 _MERGED, _MERGED_FAR = 0.3, 3e-4
-# Lengths that differ by less than this part are one.
-_ROUNDING = 1e-7
 # A polyline must be shorter than a path that is known by more than what polylines are off [m].
 _AS_LONG = 3e-8
-# Rows of a result: length, force on start and end of the polyline ...
-LENGTH, AT_START, AT_END = 0, 1, 4
-# ... and of every solid: moment and force, d(length)/d(ln size), whether it is touched, first and last contact with
-# their tangents, how long the polyline is in between, and by what factor it is shrunk (for who asks for the polyline).
-SOLIDS = 7
-WRENCH, PRESS, TOUCHED, FIRST, LAST, FIRST_TANGENT, LAST_TANGENT, ARC, SHRINK = 0, 6, 7, 8, 11, 14, 17, 20, 21
-SOLID_ROWS = 22
+# Places of a result: of the polyline at hand, of the shortest one, of the one that the path follows.
+AT_HAND, SHORTEST, FOLLOWED = range(3)
+# Moment and force on a solid, in its rows of a result; where else the rows mean something, they are an obstacle's.
+WRENCH = SAVED
 
 
 @kernel
-def _recall(c, N):
-    """Lay the polyline as it was noted."""
-    for i in range(1, N):
-        for j in range(3):
-            c.x[i, j] = c.y[i, j]
+def _copy(source, target, N):
+    """Copy the knots of a polyline of N pieces."""
+    for i in range(N + 1):
+        put_row3(target, i, row3(source, i))
+
+
+@kernel
+def _apart(w, s, i):
+    """The largest component of how far knot i is from that of kept polyline s."""
+    x, far = w.chain.x, 0.0
+    for j in range(3):
+        far = max(far, math.fabs(x[i, j] - w.kept[s, i, j]))
+    return far
 
 
 @kernel
 def _joins(w, number, N):
     """Whether the polyline at hand is about to come to rest in one of the first `number` that are kept."""
-    x = w.chain.x
     for s in range(number):
         near = min(_MERGED * w.kept_length[s] / N, _MERGED_FAR)
-        far, i = 0.0, 1
         # the middle first, as it is off most
-        for j in range(3):
-            far = max(far, math.fabs(x[N // 2, j] - w.kept[s, N // 2, j]))
+        far, i = _apart(w, s, N // 2), 1
         while far < near and i < N:
-            for j in range(3):
-                far = max(far, math.fabs(x[i, j] - w.kept[s, i, j]))
-            i += 1
+            far, i = max(far, _apart(w, s, i)), i + 1
         if far < near and 2.0 * N * energy(w.chain, N) >= w.kept_length[s] ** 2:
             return True
     return False
@@ -86,26 +97,24 @@ def _settle(w, solids, N, reach, near, longest, number):
     for _ in range(_PATIENCE):
         moved = 0.0
         for _ in range(steps):
-            moved = relax(c, w.form, w.pose, N, solids, reach, moved)
+            moved = relax(w, N, solids, reach, moved)
             if moved < 1e-7:
                 break
             if _joins(w, number, N):
                 return False
-        for i in range(N + 1):
-            for j in range(3):
-                c.y[i, j] = c.x[i, j]
+        _copy(c.x, c.y, N)
         before = energy(c, N)
-        good = newton(c, w.form, w.pose, N, solids, 12, reach)
+        good = newton(w, N, solids, 12, reach)
         # new knots begin inside
         if good and energy(c, N) <= before * (1.0 + (2e-3 if near and steps == 0 else 1e-4)):
             return True
         if 2.0 * N * before > longest * longest:
             return False
-        _recall(c, N)
+        _copy(c.y, c.x, N)
         if near and steps > 0:
-            if descend(c, w.form, w.pose, N, solids, _DESCENT, reach) and energy(c, N) <= before * (1.0 + 1e-4):
+            if descend(w, N, solids, _DESCENT, reach) and energy(c, N) <= before * (1.0 + 1e-4):
                 return True
-            _recall(c, N)
+            _copy(c.y, c.x, N)
         steps = max(2 * steps, 10)
     return False
 
@@ -113,82 +122,64 @@ def _settle(w, solids, N, reach, near, longest, number):
 @kernel
 def _harvest(w, solids, N, factor):
     """Add `factor` times length and forces of the polyline at rest to the result at hand."""
-    c, r = w.chain, w.result
+    c, solid = w.chain, w.solid
     L = math.sqrt(2.0 * N * energy(c, N))
-    r[0, LENGTH] += factor * L
+    w.length[AT_HAND] += factor * L
     f = factor * N / L
     for j in range(3):
-        r[0, AT_START + j] += f * (c.x[1, j] - c.x[0, j])
-        r[0, AT_END + j] -= f * (c.x[N, j] - c.x[N - 1, j])
+        w.pull[AT_HAND, 0, j] += f * (c.x[1, j] - c.x[0, j])
+        w.pull[AT_HAND, 1, j] -= f * (c.x[N, j] - c.x[N - 1, j])
     for i in range(1, N):
-        if c.on[i] == 0:
-            continue
-        x, y, z = c.x[i, 0], c.x[i, 1], c.x[i, 2]
         for k in range(solids):
             if (c.on[i] >> k) & 1:
-                o = SOLIDS + SOLID_ROWS * k
-                _, _, steep, _ = slack(w.form, w.pose, k, (x, y, z))
-                g = -f * c.force[i, k]
-                u, v, t = g * c.n[i, k, 0], g * c.n[i, k, 1], g * c.n[i, k, 2]
-                r[0, o] += y * t - z * v
-                r[0, o + 1] += z * u - x * t
-                r[0, o + 2] += x * v - y * u
-                r[0, o + 3] += u
-                r[0, o + 4] += v
-                r[0, o + 5] += t
-                r[0, o + PRESS] -= g / steep
+                x = row3(c.x, i)
+                _, _, steep, _ = slack(w, k, x)
+                force = scale(-f * c.force[i, k], normal_at(c, i, k))
+                moment = cross(x, force)
+                for j in range(3):
+                    solid[AT_HAND, k, WRENCH + j] += moment[j]
+                    solid[AT_HAND, k, WRENCH + 3 + j] += force[j]
+                solid[AT_HAND, k, PRESS] += f * c.force[i, k] / steep
 
 
 @kernel
 def _mark_contacts(w, solids, N):
     """Where the polyline touches every solid, first and last, for paths that are shown; no part of it counts twice."""
-    c, r = w.chain, w.result
-    whole = r[0, LENGTH]
-    done = 1
+    c, piece, done = w.chain, w.length[AT_HAND] / N, 1
     for k in range(solids):
-        o = SOLIDS + SOLID_ROWS * k
-        first, last = 0, 0
+        r, first, last = w.solid[AT_HAND, k], 0, 0
         for i in range(done, N):
             if (c.on[i] >> k) & 1 and c.force[i, k] > 0.0:
                 first = i if first == 0 else first
                 last = i
-        r[0, o + TOUCHED] = 1.0 if last > first else 0.0
+        r[CONTACT] = 1.0 if last > first else 0.0
         if last <= first:
             continue
         done = last
-        for end in range(2):
-            i = first if end == 0 else last
-            l = whole / N
-            for q in range(3):
-                r[0, o + (FIRST if end == 0 else LAST) + q] = c.x[i, q]
-                t = (c.x[i, q] - c.x[i - 1, q]) if end == 0 else (c.x[i + 1, q] - c.x[i, q])
-                r[0, o + (FIRST_TANGENT if end == 0 else LAST_TANGENT) + q] = t / l
-        r[0, o + ARC] = whole * (last - first) / N
+        for j in range(3):
+            r[FIRST + j], r[LAST + j] = c.x[first, j], c.x[last, j]
+            r[FIRST_TANGENT + j] = (c.x[first, j] - c.x[first - 1, j]) / piece
+            r[LAST_TANGENT + j] = (c.x[last + 1, j] - c.x[last, j]) / piece
+        r[LENGTH] = w.length[AT_HAND] * (last - first) / N
 
 
 @kernel
-def _keep(w, s, N, take):
-    """Copy the polyline of N pieces to place s of those kept, or back if `take`."""
-    x = w.chain.x
-    for i in range(N + 1):
+def copy_result(w, source, target):
+    """Copy one result to the place of another."""
+    w.length[target] = w.length[source]
+    for end in range(2):
         for j in range(3):
-            if take:
-                x[i, j] = w.kept[s, i, j]
-            else:
-                w.kept[s, i, j] = x[i, j]
+            w.pull[target, end, j] = w.pull[source, end, j]
+    for k in range(w.solid.shape[1]):
+        for i in range(OBSTACLE_ROWS):
+            w.solid[target, k, i] = w.solid[source, k, i]
 
 
 @kernel
 def _known(w, number, N):
     """Whether the polyline at hand is one of those kept."""
-    x = w.chain.x
     for s in range(number):
-        far = 0.0
-        for q in range(1, 4):
-            i = q * N // 4
-            for j in range(3):
-                far = max(far, math.fabs(x[i, j] - w.kept[s, i, j]))
-        if far < _SAME:
+        if max(_apart(w, s, N // 4), max(_apart(w, s, N // 2), _apart(w, s, 3 * N // 4))) < _SAME:
             return True
     return False
 
@@ -204,7 +195,7 @@ def _try(w, solids, N, reach, number, least):
     length = math.sqrt(2.0 * N * energy(w.chain, N))
     if not right_side(w, solids, N) or _known(w, number, N):
         return number, least
-    _keep(w, number, N, False)
+    _copy(w.chain.x, w.kept[number], N)
     w.kept_length[number] = length
     return number + 1, min(least, length)
 
@@ -225,34 +216,25 @@ def _candidates(w, solids, P, Q, points, N, reach):
 
 @kernel
 def _finish(w, solids, s, N, reach):
-    """Bring polyline s of those kept, of N pieces, to rest with more and more knots; result in row 0. Returns whether
+    """Bring polyline s of those kept, of N pieces, to rest with more and more knots; result AT_HAND. Returns whether
     it comes to rest on the right side."""
-    c, r = w.chain, w.result
-    _keep(w, s, N, True)
+    c = w.chain
+    _copy(w.kept[s], c.x, N)
     for i in range(N + 1):
         c.on[i] = 0
         for k in range(solids):
             c.force[i, k] = 0.0
     good, near = True, False
-    before, change = 0.0, 0.0
     while good:
         # a polyline that is near moves by less than a piece; a longer step may lead to another one
         good = _settle(w, solids, N, min(reach, w.kept_length[s] / N), near, 1e300, 0)
         near = True
-        now = math.sqrt(2.0 * N * energy(c, N))
         if N == KNOTS - 1:
             # errors fall with the square of the pieces' length
-            if math.fabs(now - before) < 0.5 * change + _ROUNDING * now:
-                _harvest(w, solids, N, 4.0 / 3.0)
-                break
-            # what was only just at rest with fewer knots slipped to another polyline; with fewer knots once more
-            coarsen(c, N, solids)
-            N, before = N // 2, 0.0
-            continue
-        before, change = now, math.fabs(now - before)
+            _harvest(w, solids, N, 4.0 / 3.0)
+            break
         if 2 * N == KNOTS - 1:
-            for i in range(SOLIDS + SOLID_ROWS * solids):
-                r[0, i] = 0.0
+            w.length[AT_HAND], w.pull[AT_HAND], w.solid[AT_HAND] = 0.0, 0.0, 0.0
             _harvest(w, solids, N, -1.0 / 3.0)
         refine(c, N, solids)
         N *= 2
@@ -265,7 +247,7 @@ def shortest_polyline(w, solids, P, Q, points, known, limit, bends):
     constrained side.
 
     Its length and forces are those of two polylines of KNOTS / 2 and KNOTS knots, extrapolated to any number: both are
-    stationary, so that forces are the slopes of the length still. Left in row 1 of w.result. One start is along the
+    stationary, so that forces are the slopes of the length still. It is the result SHORTEST. One start is along the
     first `points` points of w.way.
     Returns the length, or a negative number where none comes to rest; zero where none is shorter than a path of length
     `known` (zero: there is none), by more than the polyline may be off. Polylines longer than `limit` are of no use.
@@ -273,7 +255,6 @@ def shortest_polyline(w, solids, P, Q, points, known, limit, bends):
     bends l^2 / 24.
     """
     apart()
-    r = w.result
     reach = 0.3
     N = first_pieces(w, solids, P, Q)
     limit = min(limit, known) if known > 0.0 else limit
@@ -289,11 +270,10 @@ def shortest_polyline(w, solids, P, Q, points, known, limit, bends):
         found = False
         if w.kept_length[s] <= longest:
             found = _finish(w, solids, s, N, reach)
-        if found and r[0, LENGTH] < best:
-            best = r[0, LENGTH]
+        if found and w.length[AT_HAND] < best:
+            best = w.length[AT_HAND]
             _mark_contacts(w, solids, KNOTS - 1)
-            for i in range(SOLIDS + SOLID_ROWS * solids):
-                r[1, i] = r[0, i]
+            copy_result(w, AT_HAND, SHORTEST)
     if known > 0.0 and best > known - _AS_LONG:
         return 0.0
     return best if best < 1e300 else -1.0

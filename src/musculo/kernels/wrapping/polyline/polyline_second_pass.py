@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from musculo.kernels.compiler.parts import kernel
 from musculo.kernels.paths.path_points import first_entry
-from musculo.kernels.wrapping.geodesic.taut_path import NOT_CONVERGED, OVERLAPPED
+from musculo.kernels.wrapping.geodesic.tighten import NOT_CONVERGED, OVERLAPPED
 from musculo.kernels.wrapping.polyline.polyline_segment import (
     keep_polyline,
     polyline_length,
@@ -29,11 +29,11 @@ def _shortest_path_or_polyline(paths, s, n, P, Q, polylines, lane):
         tried, best, stopped, doubtful = seek_shortest(paths, s, n, P, Q, tried, best, lane)
         if not stopped:
             break
-        number, length, cost, outcome, sides = tried
+        number, length, cost, outcome = tried
         known = length if doubtful else 0.0
         # with its cost a longer one would not be the best
         limit = best[0] - cost if best[2] < NOT_CONVERGED else NEVER
-        polyline = polyline_length(paths, s, n, P, Q, known, limit, polylines, lane)
+        polyline = polyline_length(s, n, P, Q, known, limit, polylines, lane)
         if polyline < 0.0:
             # nothing better is known than a path that may pass through a surface
             outcome = NOT_CONVERGED
@@ -41,12 +41,12 @@ def _shortest_path_or_polyline(paths, s, n, P, Q, polylines, lane):
             length, outcome = polyline, OVERLAPPED
             if polyline + cost < best[0] or best[2] >= NOT_CONVERGED:
                 keep_polyline(s, n, polylines, lane)
-        tried = (number, length, cost, outcome, sides)
+        tried = (number, length, cost, outcome)
     return choose(s, n, best, lane)
 
 
 @kernel
-def finish_segment(paths, k, e, motion, s, S, status, polylines, lane):
+def finish_segment(paths, k, e, motion, s, out, polylines, lane):
     """As `solve_segment`, whatever it takes. Returns how many obstacles were looked at, and whether it is a
     polyline."""
     n = gather(paths, k, e, motion, s, lane)
@@ -56,20 +56,20 @@ def finish_segment(paths, k, e, motion, s, S, status, polylines, lane):
         penalty, outcome = _shortest_path_or_polyline(paths, s, n, P, Q, polylines, lane)
         is_polyline, more = outcome == OVERLAPPED, 0.0
         if is_polyline:
-            show_polyline(paths, s, n, P, Q, polylines, lane)
-            more = polyline_pull(paths, k, e, s, n, S, polylines, lane)
-        put_penalty(paths, k, e, s, n, (penalty, more, outcome), S, status, lane)
+            show_polyline(s, n, P, Q, polylines, lane)
+            more = polyline_pull(paths, k, e, s, n, out.S, polylines, lane)
+        put_penalty(paths, k, e, s, n, (penalty, more, outcome), out, lane)
     return n, is_polyline
 
 
 @kernel
-def finish_path(paths, k, motion, s, counts, S, status, polylines, lane):
+def finish_path(paths, k, motion, s, counts, out, polylines, lane):
     """Put contacts into path k, of which the points are listed: as `wrap_geodesic`, with `polyline_work(most)`."""
-    status[k, lane] = 0
+    out.status[k, lane] = 0
     e = first_entry(paths, k)
     end = e + counts[k, lane]
     while e < end - 1:
-        n, _ = finish_segment(paths, k, e, motion, s, S, status, polylines, lane)
+        n, _ = finish_segment(paths, k, e, motion, s, out, polylines, lane)
         came = insert_contacts(paths, e, end, s, n, lane) if n > 0 else 0
         end += came
         e += came + 1

@@ -10,122 +10,91 @@ import math
 
 from musculo.kernels.compiler.parts import kernel
 from musculo.kernels.paths.path_points import TORUS
+from musculo.kernels.scalar.vectors import dot, rotate, rotate_back, rotate_symmetric, scale, subtract
+from musculo.kernels.wrapping.geodesic.surface_shape import depth, slope
+from musculo.kernels.wrapping.polyline.polyline_chain import scaled_square
 
 # Nearer to the middle of a solid than this (over its size) no direction is known to lead out of it.
 _MIDDLE = 1e-6
 
 
 @kernel
-def own_point(pose, k, x):
+def solid_shape(w, k):
+    """The shape of solid k of a polyline's workspace."""
+    f = w.form
+    return int(f[k, 0]), f[k, 1], f[k, 2], f[k, 3], f[k, 4], f[k, 5]
+
+
+@kernel
+def solid_pose(w, k):
+    """R and p of solid k in ground."""
+    p = w.pose
+    R = (p[k, 0], p[k, 1], p[k, 2], p[k, 3], p[k, 4], p[k, 5], p[k, 6], p[k, 7], p[k, 8])
+    return R, (p[k, 9], p[k, 10], p[k, 11])
+
+
+@kernel
+def own_point(w, k, x):
     """A point of ground in the frame of solid k."""
-    a, b, c = x[0] - pose[k, 9], x[1] - pose[k, 10], x[2] - pose[k, 11]
-    return (
-        pose[k, 0] * a + pose[k, 3] * b + pose[k, 6] * c,
-        pose[k, 1] * a + pose[k, 4] * b + pose[k, 7] * c,
-        pose[k, 2] * a + pose[k, 5] * b + pose[k, 8] * c,
-    )
+    R, p = solid_pose(w, k)
+    return rotate_back(R, subtract(x, p))
 
 
 @kernel
-def turned(pose, k, v):
-    """A vector of solid k's frame in ground."""
-    return (
-        pose[k, 0] * v[0] + pose[k, 1] * v[1] + pose[k, 2] * v[2],
-        pose[k, 3] * v[0] + pose[k, 4] * v[1] + pose[k, 5] * v[2],
-        pose[k, 6] * v[0] + pose[k, 7] * v[1] + pose[k, 8] * v[2],
-    )
-
-
-@kernel
-def azimuth(pose, k, x):
+def azimuth(w, k, x):
     """The angle of a point of ground about the z axis of solid k [rad]."""
-    y = own_point(pose, k, x)
+    y = own_point(w, k, x)
     return math.atan2(y[1], y[0])
 
 
 @kernel
-def gauge(form, pose, k, x):
-    """1 on the surface of solid k, less inside; of a ring the distance from its middle circle over the tube's."""
-    y = own_point(pose, k, x)
-    if int(form[k, 0]) == TORUS:
-        away = math.sqrt(y[0] * y[0] + y[1] * y[1]) - form[k, 5]
-        return math.sqrt(away * away + y[2] * y[2]) / form[k, 4]
-    return math.sqrt(form[k, 1] * y[0] * y[0] + form[k, 2] * y[1] * y[1] + form[k, 3] * y[2] * y[2])
-
-
-@kernel
-def slack(form, pose, k, x):
+def slack(w, k, x):
     """(s, n, steep, y): about how far outside solid k a point lies [m], the unit outward normal in ground, the slope of
     the gauge along it, and the point in the solid's frame.
 
         s = (g - 1) / |dg/dx|,  n = dg/dx / |dg/dx|
 
-    The gauge g of all but a ring is convex, so that everything with n . (x' - x) + s >= 0 is outside: a half-space.
+    The gauge g is `depth`; that of all but a ring is convex, so that everything with n . (x' - x) + s >= 0 is outside:
+    a half-space.
     """
-    y = own_point(pose, k, x)
-    if int(form[k, 0]) == TORUS:
-        rho = max(math.sqrt(y[0] * y[0] + y[1] * y[1]), _MIDDLE * form[k, 5])
-        away = rho - form[k, 5]
-        far = max(math.sqrt(away * away + y[2] * y[2]), _MIDDLE * form[k, 4])
-        n = (away / far * y[0] / rho, away / far * y[1] / rho, y[2] / far)
-        return far - form[k, 4], turned(pose, k, n), 1.0 / form[k, 4], y
-    kx, ky, kz = form[k, 1], form[k, 2], form[k, 3]
-    g = math.sqrt(kx * y[0] * y[0] + ky * y[1] * y[1] + kz * y[2] * y[2])
+    shape, (R, p) = solid_shape(w, k), solid_pose(w, k)
+    y = rotate_back(R, subtract(x, p))
+    torus = shape[0] == TORUS
+    if torus and y[0] * y[0] + y[1] * y[1] < (_MIDDLE * shape[5]) ** 2:
+        y = (_MIDDLE * shape[5], y[1], y[2])
+    g = depth(shape, y)
     if g < _MIDDLE:
         # any way out of the middle is as good
-        y = (_MIDDLE / math.sqrt(kx), y[1], y[2])
-        g = math.sqrt(kx * y[0] * y[0] + ky * y[1] * y[1] + kz * y[2] * y[2])
-    d = (kx * y[0], ky * y[1], kz * y[2])
-    steep = math.sqrt(d[0] * d[0] + d[1] * d[1] + d[2] * d[2])
-    f = 1.0 / steep
-    return (g - 1.0) * g * f, turned(pose, k, (f * d[0], f * d[1], f * d[2])), steep / g, y
+        h = _MIDDLE * shape[4]
+        y = (y[0], y[1], h) if torus else (h, y[1], y[2])
+        g = depth(shape, y)
+    d = slope(shape, y)
+    l = math.sqrt(dot(d, d))
+    steep = 1.0 / shape[4] if torus else l / g
+    return (g - 1.0) / steep, rotate(R, scale(1.0 / l, d)), steep, y
 
 
 @kernel
-def add_bend(form, pose, k, y, factor, hollow, B, i):
-    """Add `factor` times the Hessian of the slack (the normal's own slope, s = 0) to row i of B: xx xy xz yy yz zz.
+def bend(w, k, y, hollow):
+    """The Hessian of the slack in ground (the normal's own slope, s = 0), symmetric, at a point of the solid's frame.
 
     If `hollow`, only what bends towards a point outside: a ring, round its hole.
     """
-    h = (0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
-    if int(form[k, 0]) == TORUS:
-        rho = max(math.sqrt(y[0] * y[0] + y[1] * y[1]), _MIDDLE * form[k, 5])
-        away = rho - form[k, 5]
-        far = max(math.sqrt(away * away + y[2] * y[2]), _MIDDLE * form[k, 4])
-        c, s = away / far, y[2] / far
-        u, v = y[0] / rho, y[1] / rho
+    shape, (R, _) = solid_shape(w, k), solid_pose(w, k)
+    if shape[0] == TORUS:
+        rho = max(math.sqrt(y[0] * y[0] + y[1] * y[1]), _MIDDLE * shape[5])
+        away = rho - shape[5]
+        far = max(math.sqrt(away * away + y[2] * y[2]), _MIDDLE * shape[4])
         # across the tube: t = (-s u, -s v, c); round the ring: (-v, u, 0)
+        c, s, u, v = away / far, y[2] / far, y[0] / rho, y[1] / rho
         a, b = 1.0 / far, c / rho
         if hollow:
             a, b = 0.0, min(b, 0.0)
-        h = (
-            a * s * s * u * u + b * v * v,
-            a * s * s * u * v - b * u * v,
-            -a * s * c * u,
-            a * s * s * v * v + b * u * u,
-            -a * s * c * v,
-            a * c * c,
-        )
-    elif not hollow:
-        kx, ky, kz = form[k, 1], form[k, 2], form[k, 3]
-        g = max(math.sqrt(kx * y[0] * y[0] + ky * y[1] * y[1] + kz * y[2] * y[2]), _MIDDLE)
-        d = (kx * y[0] / g, ky * y[1] / g, kz * y[2] / g)
-        f = 1.0 / (g * math.sqrt(d[0] * d[0] + d[1] * d[1] + d[2] * d[2]))
-        h = (
-            f * (kx - d[0] * d[0]),
-            -f * d[0] * d[1],
-            -f * d[0] * d[2],
-            f * (ky - d[1] * d[1]),
-            -f * d[1] * d[2],
-            f * (kz - d[2] * d[2]),
-        )
-    # R h R^T, row by row
-    for r in range(3):
-        a, b, c = pose[k, 3 * r], pose[k, 3 * r + 1], pose[k, 3 * r + 2]
-        u = a * h[0] + b * h[1] + c * h[2]
-        v = a * h[1] + b * h[3] + c * h[4]
-        w = a * h[2] + b * h[4] + c * h[5]
-        for q in range(r, 3):
-            value = u * pose[k, 3 * q] + v * pose[k, 3 * q + 1] + w * pose[k, 3 * q + 2]
-            at = q if r == 0 else (q + 2 if r == 1 else 5)
-            B[i, at] += factor * value
+        t, e = scaled_square(a, (-s * u, -s * v, c)), scaled_square(b, (-v, u, 0.0))
+        h = (t[0] + e[0], t[1] + e[1], t[2], t[3] + e[3], t[4], t[5])
+    else:
+        d, g = slope(shape, y), depth(shape, y)
+        f = 1.0 / math.sqrt(dot(d, d))
+        e = scaled_square(f / (g * g), d)
+        h = (f * shape[1] - e[0], f * shape[2] - e[1], f * shape[3] - e[2], -e[3], -e[4], -e[5])
+    return rotate_symmetric(R, h)

@@ -10,11 +10,12 @@ from numpy.typing import NDArray
 
 from musculo.kernels.compiler.parts import kernel
 from musculo.kernels.paths.path_points import CYLINDER, TORUS
-from musculo.kernels.scalar.vectors import add_scaled, dot, subtract
-from musculo.kernels.wrapping.geodesic.one_obstacle import CONSTRAINED, FREE
+from musculo.kernels.scalar.vectors import add, add_scaled, cross, dot, rotate, scale, subtract
+from musculo.kernels.wrapping.geodesic.obstacle_workspace import CONSTRAINED, FREE
 from musculo.kernels.wrapping.geodesic.round_obstacle import principal
-from musculo.kernels.wrapping.polyline.polyline_chain import Chain
-from musculo.kernels.wrapping.polyline.polyline_solid import azimuth, gauge
+from musculo.kernels.wrapping.geodesic.surface_shape import depth, unit
+from musculo.kernels.wrapping.polyline.polyline_chain import Chain, put_row3, row3
+from musculo.kernels.wrapping.polyline.polyline_solid import azimuth, own_point, solid_pose, solid_shape
 
 # Pieces while polylines are told apart: the fewest, the most, and how long one may be over the smallest solid.
 FEWEST, PIECES, _LONGEST = 32, 128, 1.0
@@ -43,45 +44,45 @@ class Polylines(NamedTuple):
     pose: NDArray[np.float64]  # (solids, 12)
     hold: NDArray[np.float64]  # (solids, 2) how the side is constrained, and a cylinder's turn
     way: NDArray[np.float64]  # (2 + 3 solids, 4) a path to start along: points, and how far along each is
-    result: NDArray[
-        np.float64
-    ]  # (3, SOLIDS + SOLID_ROWS solids) of the polyline at hand, of the shortest, of the one that a path follows
+    # results, see `polyline_search`
+    length: NDArray[np.float64]  # (3,)
+    pull: NDArray[np.float64]  # (3, 2, 3) forces on both ends
+    solid: NDArray[np.float64]  # (3, solids, OBSTACLE_ROWS)
 
 
 @kernel
 def across(P, Q):
-    """Unit vector along P Q, two across, and the distance."""
-    d = (Q[0] - P[0], Q[1] - P[1], Q[2] - P[2])
-    l = math.sqrt(d[0] * d[0] + d[1] * d[1] + d[2] * d[2])
-    d = (d[0] / l, d[1] / l, d[2] / l) if l > 0.0 else (1.0, 0.0, 0.0)
+    """Two unit vectors across P Q, and its length."""
+    d = subtract(Q, P)
+    l = math.sqrt(dot(d, d))
+    d = scale(1.0 / l, d) if l > 0.0 else (1.0, 0.0, 0.0)
     # the least component across: one continuous rule is not possible, and none is needed
     if math.fabs(d[0]) <= math.fabs(d[1]) and math.fabs(d[0]) <= math.fabs(d[2]):
-        u = (0.0, d[2], -d[1])
+        u = unit((0.0, d[2], -d[1]))
     elif math.fabs(d[1]) <= math.fabs(d[2]):
-        u = (-d[2], 0.0, d[0])
+        u = unit((-d[2], 0.0, d[0]))
     else:
-        u = (d[1], -d[0], 0.0)
-    f = 1.0 / math.sqrt(u[0] * u[0] + u[1] * u[1] + u[2] * u[2])
-    u = (f * u[0], f * u[1], f * u[2])
-    v = (d[1] * u[2] - d[2] * u[1], d[2] * u[0] - d[0] * u[2], d[0] * u[1] - d[1] * u[0])
-    return d, u, v, l
-
-
-@kernel
-def _height(w, k, x):
-    """z of a point in the frame of solid k."""
-    p = w.pose
-    return p[k, 2] * (x[0] - p[k, 9]) + p[k, 5] * (x[1] - p[k, 10]) + p[k, 8] * (x[2] - p[k, 11])
+        u = unit((d[1], -d[0], 0.0))
+    return u, cross(d, u), l
 
 
 @kernel
 def _ring_between(w, solids, P, Q):
     """The first ring whose side is constrained and whose plane lies between P and Q, or -1."""
     for k in range(solids):
-        between = (_height(w, k, P) > 0.0) != (_height(w, k, Q) > 0.0)
+        between = (own_point(w, k, P)[2] > 0.0) != (own_point(w, k, Q)[2] > 0.0)
         if between and int(w.form[k, 0]) == TORUS and w.hold[k, 0] != FREE:
             return k
     return -1
+
+
+@kernel
+def _lay(c, i, x):
+    """Put knot i to x, out of contact."""
+    put_row3(c.x, i, x)
+    c.on[i] = 0
+    for k in range(c.force.shape[1]):
+        c.force[i, k] = 0.0
 
 
 @kernel
@@ -89,15 +90,12 @@ def first_pieces(w, solids, P, Q):
     """How many pieces tell polylines from P to Q apart: a longer piece might pass through a thin solid."""
     smallest, wound = 1e300, 0.0
     for k in range(solids):
-        kind = int(w.form[k, 0])
         size = w.form[k, 4]
         if w.hold[k, 0] == CONSTRAINED and math.fabs(w.hold[k, 1]) > math.pi:
             wound += size * math.fabs(w.hold[k, 1])
-        if kind not in (CYLINDER, TORUS):
-            size = 1.0 / math.sqrt(max(w.form[k, 1], max(w.form[k, 2], w.form[k, 3])))
         smallest = min(smallest, (_CONSTRAINED_LONGER if w.hold[k, 0] == CONSTRAINED else 1.0) * size)
-    d = (Q[0] - P[0], Q[1] - P[1], Q[2] - P[2])
-    whole = _WINDING * math.sqrt(d[0] * d[0] + d[1] * d[1] + d[2] * d[2]) + wound
+    d = subtract(Q, P)
+    whole = _WINDING * math.sqrt(dot(d, d)) + wound
     N = FEWEST
     while PIECES > N and whole > N * _LONGEST * smallest:
         N *= 2
@@ -108,49 +106,37 @@ def first_pieces(w, solids, P, Q):
 def begin_apart(w, solids, P, Q, start, N):
     """Lay the polyline of N pieces from P to Q, pulled out in direction `start` to the far side of what is in the
     way."""
-    c = w.chain
-    _, u, v, l = across(P, Q)
+    u, v, l = across(P, Q)
     angle = 2.0 * math.pi * start / DIRECTIONS
-    a, b = math.cos(angle), math.sin(angle)
-    out = (a * u[0] + b * v[0], a * u[1] + b * v[1], a * u[2] + b * v[2])
-    far = 0.0
-    ring = _ring_between(w, solids, P, Q)
+    out = add_scaled(scale(math.cos(angle), u), math.sin(angle), v)
+    far, ring = 0.0, _ring_between(w, solids, P, Q)
     for k in range(solids):
-        kind = int(w.form[k, 0])
-        size = w.form[k, 4]
+        kind, size = int(w.form[k, 0]), w.form[k, 4]
         if kind == TORUS:
             continue
+        off = size
         if kind != CYLINDER:
             size = 1.0 / math.sqrt(min(w.form[k, 1], min(w.form[k, 2], w.form[k, 3])))
-        off = (w.pose[k, 9] - P[0]) * out[0] + (w.pose[k, 10] - P[1]) * out[1] + (w.pose[k, 11] - P[2]) * out[2]
-        if kind == CYLINDER:
-            off = size
+            off = dot(subtract(solid_pose(w, k)[1], P), out)
         far = max(far, min(max(off, 0.0) + 1.2 * size, 2.5 * size + 0.5 * l))
     for i in range(N + 1):
         t = i / N
-        x = (P[0] + t * (Q[0] - P[0]), P[1] + t * (Q[1] - P[1]), P[2] + t * (Q[2] - P[2]))
-        bow = math.sin(math.pi * t)
+        x, bow = add_scaled(P, t, subtract(Q, P)), math.sin(math.pi * t)
         if ring >= 0:
             x, bow = _through(w, ring, P, Q, out, t)
-        bow = far * math.sqrt(max(bow, 0.0))
-        for j in range(3):
-            c.x[i, j] = x[j] + (bow * out[j] if 0 < i < N else 0.0)
-        c.on[i] = 0
-        for k in range(solids):
-            c.force[i, k] = 0.0
-    for j in range(3):
-        c.x[N, j] = Q[j]
+        _lay(w.chain, i, add_scaled(x, far * math.sqrt(max(bow, 0.0)), out) if 0 < i < N else x)
+    put_row3(w.chain.x, N, Q)
 
 
 @kernel
 def _through(w, k, P, Q, out, t):
     """(point, bow): part t of the way from P to Q through the hole of ring k, along its axis on the side `out` of it,
     and how much of a bow may be there: none in the hole, where it would lead through the ring."""
-    p = w.pose
-    h = _ALONG_AXIS * w.form[k, 4] * (1.0 if _height(w, k, P) > 0.0 else -1.0)
-    axis = (p[k, 2], p[k, 5], p[k, 8])
+    R, p = solid_pose(w, k)
+    h = _ALONG_AXIS * w.form[k, 4] * (1.0 if own_point(w, k, P)[2] > 0.0 else -1.0)
+    axis = (R[2], R[5], R[8])
     aside = _ASIDE * (w.form[k, 5] - w.form[k, 4])
-    middle = add_scaled((p[k, 9], p[k, 10], p[k, 11]), aside, add_scaled(out, -dot(out, axis), axis))
+    middle = add_scaled(p, aside, add_scaled(out, -dot(out, axis), axis))
     A, B = add_scaled(middle, h, axis), add_scaled(middle, -h, axis)
     if t < _TO_HOLE:
         s = t / _TO_HOLE
@@ -164,36 +150,29 @@ def _through(w, k, P, Q, out, t):
 @kernel
 def begin_along(w, points, N):
     """Lay the polyline of N pieces along the first `points` points of w.way, in pieces of equal length."""
-    c = w.chain
-    w.way[0, 3] = 0.0
+    way = w.way
+    way[0, 3] = 0.0
     for i in range(1, points):
-        d = 0.0
-        for j in range(3):
-            d += (w.way[i, j] - w.way[i - 1, j]) ** 2
-        w.way[i, 3] = w.way[i - 1, 3] + math.sqrt(d)
+        d = subtract(row3(way, i), row3(way, i - 1))
+        way[i, 3] = way[i - 1, 3] + math.sqrt(dot(d, d))
     at, last = 1, points - 1
     for i in range(N + 1):
-        s = w.way[last, 3] * i / N
-        while at < last and w.way[at, 3] < s:
+        s = way[last, 3] * i / N
+        while at < last and way[at, 3] < s:
             at += 1
-        l = w.way[at, 3] - w.way[at - 1, 3]
-        t = (s - w.way[at - 1, 3]) / l if l > 0.0 else 0.0
-        for j in range(3):
-            c.x[i, j] = w.way[at - 1, j] + t * (w.way[at, j] - w.way[at - 1, j])
-        c.on[i] = 0
-        for k in range(w.form.shape[0]):
-            c.force[i, k] = 0.0
-    for j in range(3):
-        c.x[N, j] = w.way[last, j]
+        l = way[at, 3] - way[at - 1, 3]
+        t = (s - way[at - 1, 3]) / l if l > 0.0 else 0.0
+        _lay(w.chain, i, add_scaled(row3(way, at - 1), t, subtract(row3(way, at), row3(way, at - 1))))
+    put_row3(w.chain.x, N, row3(way, last))
 
 
 @kernel
 def _turn(w, k, N):
     """The polyline's turn about the axis of solid k [rad]."""
     x = w.chain.x
-    total, before = 0.0, azimuth(w.pose, k, (x[0, 0], x[0, 1], x[0, 2]))
+    total, before = 0.0, azimuth(w, k, row3(x, 0))
     for i in range(1, N + 1):
-        now = azimuth(w.pose, k, (x[i, 0], x[i, 1], x[i, 2]))
+        now = azimuth(w, k, row3(x, i))
         total += principal(now - before)
         before = now
     return total
@@ -202,30 +181,25 @@ def _turn(w, k, N):
 @kernel
 def _passes(w, k, N):
     """How often the polyline passes through the hole of ring k, one way less the other."""
-    x = w.chain.x
-    total = 0
-    z = _height(w, k, (x[0, 0], x[0, 1], x[0, 2]))
+    x, total = w.chain.x, 0
+    u = own_point(w, k, row3(x, 0))
     for i in range(N):
-        ahead = _height(w, k, (x[i + 1, 0], x[i + 1, 1], x[i + 1, 2]))
-        if (z > 0.0) != (ahead > 0.0):
-            t = z / (z - ahead)
-            away = 0.0
-            for j in range(3):
-                away += (x[i, j] + t * (x[i + 1, j] - x[i, j]) - w.pose[k, 9 + j]) ** 2
-            if away < w.form[k, 5] * w.form[k, 5]:
-                total += 1 if ahead > 0.0 else -1
-        z = ahead
+        v = own_point(w, k, row3(x, i + 1))
+        if (u[2] > 0.0) != (v[2] > 0.0):
+            y = add_scaled(u, u[2] / (u[2] - v[2]), subtract(v, u))
+            if dot(y, y) < w.form[k, 5] * w.form[k, 5]:
+                total += 1 if v[2] > 0.0 else -1
+        u = v
     return total
 
 
 @kernel
-def even(w, N):
+def _even(w, N):
     """Whether no piece of the polyline is longer than the others, as one that passes through a solid is."""
-    x = w.chain.x
     longest, whole = 0.0, 0.0
     for i in range(N):
-        a, b, d = x[i + 1, 0] - x[i, 0], x[i + 1, 1] - x[i, 1], x[i + 1, 2] - x[i, 2]
-        l = math.sqrt(a * a + b * b + d * d)
+        piece = subtract(row3(w.chain.x, i + 1), row3(w.chain.x, i))
+        l = math.sqrt(dot(piece, piece))
         longest, whole = max(longest, l), whole + l
     return longest * N <= _UNEVEN * whole
 
@@ -235,14 +209,14 @@ def right_side(w, solids, N):
     """Whether the polyline passes all cylinders whose side is constrained on that side, and rings through their holes
     where its ends are on either side; and whether it is even."""
     x = w.chain.x
-    if not even(w, N):
+    if not _even(w, N):
         return False
     for k in range(solids):
         if w.hold[k, 0] == CONSTRAINED and math.fabs(_turn(w, k, N) - w.hold[k, 1]) > math.pi:
             return False
         if int(w.form[k, 0]) == TORUS and w.hold[k, 0] != FREE:
-            before = _height(w, k, (x[0, 0], x[0, 1], x[0, 2])) > 0.0
-            after = _height(w, k, (x[N, 0], x[N, 1], x[N, 2])) > 0.0
+            before = own_point(w, k, row3(x, 0))[2] > 0.0
+            after = own_point(w, k, row3(x, N))[2] > 0.0
             if _passes(w, k, N) != int(after) - int(before):
                 return False
     return True
@@ -261,7 +235,7 @@ def wind(w, solids, N):
             continue
         least, at = 1e300, 1
         for i in range(1, N):
-            g = gauge(w.form, w.pose, k, (x[i, 0], x[i, 1], x[i, 2]))
+            g = depth(solid_shape(w, k), own_point(w, k, row3(x, i)))
             if g < least:
                 least, at = g, i
         # a third of the knots goes round, the others lie closer together
@@ -269,8 +243,7 @@ def wind(w, solids, N):
         before = (at * (N - loop)) // N
         after = N - loop - before
         for i in range(N + 1):
-            t = 0.0
-            s = 0.0
+            s, t = 0.0, 0.0
             if i <= before:
                 s = at * i / before if before > 0 else 0.0
             elif i >= N - after:
@@ -278,36 +251,21 @@ def wind(w, solids, N):
             else:
                 s, t = 1.0 * at, (i - before) / loop
             a = min(int(s), N - 1)
-            f = s - a
-            z = (
-                x[a, 0] + f * (x[a + 1, 0] - x[a, 0]),
-                x[a, 1] + f * (x[a + 1, 1] - x[a, 1]),
-                x[a, 2] + f * (x[a + 1, 2] - x[a, 2]),
-            )
+            z = add_scaled(row3(x, a), s - a, subtract(row3(x, a + 1), row3(x, a)))
             if 0.0 < t < 1.0:
                 z = _round(w, k, z, t * more)
-            y[i, 0], y[i, 1], y[i, 2] = z
+            put_row3(y, i, z)
         for i in range(1, N):
-            for j in range(3):
-                x[i, j] = y[i, j]
+            put_row3(x, i, row3(y, i))
 
 
 @kernel
 def _round(w, k, z, angle):
     """A point turned about the axis of solid k, and taken out of it."""
-    p = w.pose
-    a, b, c = z[0] - p[k, 9], z[1] - p[k, 10], z[2] - p[k, 11]
-    u = p[k, 0] * a + p[k, 3] * b + p[k, 6] * c
-    v = p[k, 1] * a + p[k, 4] * b + p[k, 7] * c
-    h = p[k, 2] * a + p[k, 5] * b + p[k, 8] * c
+    (R, p), (u, v, h) = solid_pose(w, k), own_point(w, k, z)
     r = math.sqrt(u * u + v * v)
     if r == 0.0:
         u, r = 1e-9, 1e-9
     f = max(1.0, 1.3 * w.form[k, 4] / r)
     g, s = f * math.cos(angle), f * math.sin(angle)
-    u, v = g * u - s * v, s * u + g * v
-    return (
-        p[k, 9] + p[k, 0] * u + p[k, 1] * v + p[k, 2] * h,
-        p[k, 10] + p[k, 3] * u + p[k, 4] * v + p[k, 5] * h,
-        p[k, 11] + p[k, 6] * u + p[k, 7] * v + p[k, 8] * h,
-    )
+    return add(p, rotate(R, (g * u - s * v, s * u + g * v, h)))

@@ -12,15 +12,12 @@ import math
 
 from musculo.kernels.compiler.parts import apart, kernel
 from musculo.kernels.paths.path_points import TORUS
-from musculo.kernels.wrapping.polyline.polyline_chain import solve
-from musculo.kernels.wrapping.polyline.polyline_solid import add_bend, slack
+from musculo.kernels.scalar.vectors import add, add_scaled, dot, scale, subtract
+from musculo.kernels.wrapping.polyline.polyline_chain import normal_at, put_row3, row3, solve
+from musculo.kernels.wrapping.polyline.polyline_solid import bend, slack
 
 # After a step of Newton's method in which no knot moves more than this [m] the next leaves nothing but rounding.
 REST = 1e-9
-# Where a knot only just touches, both with its contact and without it a step may ask for the other, in the hollow of a
-# ring above all. So many steps in a row that are no longer than this [m] are rest as well: a polyline that lost a
-# contact that presses would move.
-_QUIVER, _QUIET = 1e-8, 4
 # A knot is inside a plane, and one that touches inside it so far that it stays whatever its force [m].
 _INSIDE, _PULLED = -1e-15, -1e-12
 # Times that contacts may change in a step.
@@ -28,19 +25,21 @@ _ROUNDS = 25
 
 
 @kernel
-def look(c, form, pose, N, solids, bent):
+def look(w, N, solids, bent):
     """Slacks and normals of all knots, and the bending of the solids by the present forces: all of it if `bent`, else
-    that which holds knots in place (see `add_bend`), without which steps in the hole of a ring are too long."""
+    that which holds knots in place (see `bend`), without which steps in the hole of a ring are too long."""
+    c = w.chain
     for i in range(1, N):
         for j in range(6):
             c.B[i, j] = 0.0
-        at = (c.x[i, 0], c.x[i, 1], c.x[i, 2])
         for k in range(solids):
-            s, n, _, y = slack(form, pose, k, at)
+            s, n, _, y = slack(w, k, row3(c.x, i))
             c.s[i, k] = s
             c.n[i, k, 0], c.n[i, k, 1], c.n[i, k, 2] = n
-            if (bent or int(form[k, 0]) == TORUS) and c.force[i, k] > 0.0:
-                add_bend(form, pose, k, y, -c.force[i, k], not bent, c.B, i)
+            if (bent or int(w.form[k, 0]) == TORUS) and c.force[i, k] > 0.0:
+                h = bend(w, k, y, not bent)
+                for j in range(6):
+                    c.B[i, j] -= c.force[i, k] * h[j]
 
 
 @kernel
@@ -75,14 +74,13 @@ def _allowed(c, form, N, solids, reach):
 def _move(c, N, factor):
     """Take so much of the step."""
     for i in range(1, N):
-        for j in range(3):
-            c.x[i, j] += factor * c.d[i, j]
+        put_row3(c.x, i, add_scaled(row3(c.x, i), factor, row3(c.d, i)))
 
 
 @kernel
 def _gap(c, i, k):
     """How far the step leaves knot i outside the plane of solid k."""
-    return c.n[i, k, 0] * c.d[i, 0] + c.n[i, k, 1] * c.d[i, 1] + c.n[i, k, 2] * c.d[i, 2] + c.s[i, k]
+    return dot(normal_at(c, i, k), row3(c.d, i)) + c.s[i, k]
 
 
 @kernel
@@ -151,43 +149,43 @@ def _hold(c, N, solids, rounds):
 
 
 @kernel
-def relax(c, form, pose, N, solids, reach, moved):
+def relax(w, N, solids, reach, moved):
     """One step to the least F with all solids replaced by half-spaces; the largest shift [m].
 
     `moved`: the largest shift of the step before. After one by more than a piece the contacts are others, and are found
     sooner from none.
     """
     apart()
-    look(c, form, pose, N, solids, False)
+    c = w.chain
+    look(w, N, solids, False)
     if moved * moved * N > 2.0 * energy(c, N):
         for i in range(1, N):
             c.on[i] = 0
     _hold(c, N, solids, _ROUNDS)
     size = _step_size(c, N)
-    _move(c, N, _allowed(c, form, N, solids, reach))
+    _move(c, N, _allowed(c, w.form, N, solids, reach))
     return size
 
 
 @kernel
-def newton(c, form, pose, N, solids, most, reach):
+def newton(w, N, solids, most, reach):
     """Newton's method from here: 1 where it comes to rest with contacts that press and nothing inside, else 0.
 
     In so many steps, and as many more in which contacts change one at a time.
     """
     apart()
-    rests, quiet = 0, 0
+    c, rests = w.chain, 0
     for i in range(2 * most):
-        look(c, form, pose, N, solids, True)
+        look(w, N, solids, True)
         solve(c, N, solids)
         size = _step_size(c, N)
-        if not size < reach or _allowed(c, form, N, solids, reach) < 1.0:
+        if not size < reach or _allowed(c, w.form, N, solids, reach) < 1.0:
             return 0
         changed = _contacts_change(c, N, solids, i >= most)
         _move(c, N, 1.0)
         # once more, as normals are those before the step
         rests = rests + 1 if size < REST and changed == 0 else 0
-        quiet = quiet + 1 if size < _QUIVER else 0
-        if rests == 2 or quiet == _QUIET:
+        if rests == 2:
             return 1
     return 0
 
@@ -197,13 +195,13 @@ def _downhill(c, N):
     """How much the step lowers F to first order: minus its slope times the step."""
     total = 0.0
     for i in range(1, N):
-        for j in range(3):
-            total += c.d[i, j] * (c.x[i - 1, j] - 2.0 * c.x[i, j] + c.x[i + 1, j])
+        pull = add_scaled(add(row3(c.x, i - 1), row3(c.x, i + 1)), -2.0, row3(c.x, i))
+        total += dot(row3(c.d, i), pull)
     return total
 
 
 @kernel
-def descend(c, form, pose, N, solids, most, reach):
+def descend(w, N, solids, most, reach):
     """Steps with part of the bending, more from step to step while that leads downhill: 1 at rest, else 0.
 
     For a polyline that is about to slip: F is all but flat along one direction. `relax` creeps there, and Newton's
@@ -211,9 +209,9 @@ def descend(c, form, pose, N, solids, most, reach):
     bending, steps are up to 1 / left times as long as those of `relax`.
     """
     apart()
-    left, last, rests = 1.0, 1e300, 0
+    c, left, last, rests = w.chain, 1.0, 1e300, 0
     for _ in range(most):
-        look(c, form, pose, N, solids, True)
+        look(w, N, solids, True)
         for i in range(1, N):
             for j in range(6):
                 c.B[i, j] *= 1.0 - left
@@ -225,7 +223,7 @@ def descend(c, form, pose, N, solids, most, reach):
         if left < 1.0 and rests == 0 and (size > reach or _downhill(c, N) < 0.0):
             left, last = min(1.0, 8.0 * left), 1e300
             continue
-        _move(c, N, _allowed(c, form, N, solids, reach))
+        _move(c, N, _allowed(c, w.form, N, solids, reach))
         # about the slope, which may not grow
         slope = size * left
         left = 0.5 * left if slope < 1.5 * last else min(1.0, 4.0 * left)
@@ -238,8 +236,8 @@ def energy(c, N):
     """F [m^2]."""
     total = 0.0
     for i in range(N):
-        a, b, d = c.x[i + 1, 0] - c.x[i, 0], c.x[i + 1, 1] - c.x[i, 1], c.x[i + 1, 2] - c.x[i, 2]
-        total += a * a + b * b + d * d
+        piece = subtract(row3(c.x, i + 1), row3(c.x, i))
+        total += dot(piece, piece)
     return 0.5 * total
 
 
@@ -247,25 +245,12 @@ def energy(c, N):
 def refine(c, N, solids):
     """Put a knot into the middle of every piece: N pieces become 2 N; contacts and forces go with the knots."""
     for i in range(N, -1, -1):
-        for j in range(3):
-            c.x[2 * i, j] = c.x[i, j]
+        put_row3(c.x, 2 * i, row3(c.x, i))
         c.on[2 * i] = c.on[i]
         for k in range(solids):
             c.force[2 * i, k] = 0.25 * c.force[i, k]
     for i in range(1, 2 * N, 2):
-        for j in range(3):
-            c.x[i, j] = 0.5 * (c.x[i - 1, j] + c.x[i + 1, j])
+        put_row3(c.x, i, scale(0.5, add(row3(c.x, i - 1), row3(c.x, i + 1))))
         c.on[i] = c.on[i - 1] & c.on[i + 1]
         for k in range(solids):
             c.force[i, k] = 0.5 * (c.force[i - 1, k] + c.force[i + 1, k]) if (c.on[i] >> k) & 1 else 0.0
-
-
-@kernel
-def coarsen(c, N, solids):
-    """Leave every second knot out: N pieces become N / 2."""
-    for i in range(N // 2 + 1):
-        for j in range(3):
-            c.x[i, j] = c.x[2 * i, j]
-        c.on[i] = c.on[2 * i]
-        for k in range(solids):
-            c.force[i, k] = 4.0 * c.force[2 * i, k]

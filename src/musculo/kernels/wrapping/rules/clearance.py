@@ -6,35 +6,34 @@ import math
 
 from musculo.kernels.compiler.parts import kernel
 from musculo.kernels.paths.path_points import CYLINDER, TORUS
-from musculo.kernels.scalar.vectors import add, dot, load3, rotate, rotate_back, subtract
+from musculo.kernels.scalar.vectors import add, load3, rotate
 from musculo.kernels.tree.nodes import load_rotation
 from musculo.kernels.wrapping.geodesic.geodesic_curve import COARSE, geodesic_end
 from musculo.kernels.wrapping.geodesic.obstacle_workspace import (
+    ABSENT,
+    CONSTRAINED,
+    CONTACT,
     DIRECTION,
+    FIRST,
+    FREE,
+    LAST,
     LENGTH,
     OBSTACLE_ROWS,
     POSE,
     SHAPE,
+    SHRINK,
+    SIDE,
+    SIDE_TURN,
     START,
     load_shape,
+    obstacle_row,
+    seen_from,
 )
 from musculo.kernels.wrapping.geodesic.round_obstacle import principal
 from musculo.kernels.wrapping.geodesic.start_guess import ring_approach
-from musculo.kernels.wrapping.geodesic.surface_shape import bending, depth, frame_at
-from musculo.kernels.wrapping.geodesic.taut_path import (
-    ABSENT,
-    CONSTRAINED,
-    CONTACT,
-    FIRST,
-    FREE,
-    LAST,
-    SHRUNK,
-    SIDE,
-    SIDE_TURN,
-)
-from musculo.kernels.wrapping.rules.obstacles import pose_row, result_row, room_row
+from musculo.kernels.wrapping.geodesic.surface_shape import bending, chord_depth, depth, frame_at
 
-# A piece that dips less than this (squared, over the size) into a surface touches it only.
+# A straight piece that dips less than this (squared, over the size) into a surface only touches it.
 _GRAZING = 1e-9
 # Arcs closer than this to another surface [m], or followed for longer than so many steps, count as through it: what
 # takes their place is as long.
@@ -43,18 +42,6 @@ _NEAR, _STEPS = 3e-6, 200
 _PLACES = 16
 # A straight piece this far (over the radius) inside a ring's tube only touches it.
 _SKIN = 1e-6
-
-
-@kernel
-def _hits(shape, A, B):
-    """Whether the straight piece A B (the surface's frame) passes through a quadric; a cylinder has no ends here."""
-    f, g, h = math.sqrt(shape[1]), math.sqrt(shape[2]), math.sqrt(shape[3])
-    x = (f * A[0], g * A[1], h * A[2])
-    d = (f * B[0] - x[0], g * B[1] - x[1], h * B[2] - x[2])
-    along = dot(d, d)
-    t = min(1.0, max(0.0, -dot(x, d) / along)) if along > 0.0 else 0.0
-    m = (x[0] + t * d[0], x[1] + t * d[1], x[2] + t * d[2])
-    return dot(m, m) < 1.0 - _GRAZING
 
 
 @kernel
@@ -72,10 +59,9 @@ def _along_arc(W, w, n, j, k, lane):
     a, b = w + OBSTACLE_ROWS * j, w + OBSTACLE_ROWS * k
     own, other = load_shape(W, a, lane), load_shape(W, b, lane)
     R, p = load_rotation(W, a + POSE, lane), load3(W, a + POSE + 9, lane)
-    R_k, p_k = load_rotation(W, b + POSE, lane), load3(W, b + POSE + 9, lane)
     x, t, left = load3(W, a + START, lane), load3(W, a + DIRECTION, lane), W[a + LENGTH, lane]
     steps = w + OBSTACLE_ROWS * n
-    y = rotate_back(R_k, subtract(add(p, rotate(R, x)), p_k))
+    y = seen_from(W, b, add(p, rotate(R, x)), lane)
     turn = 0.0
     for _ in range(_STEPS):
         if left <= 0.0:
@@ -86,7 +72,7 @@ def _along_arc(W, w, n, j, k, lane):
         step = min(left, away)
         geodesic_end(own, x, t, step, COARSE, W, steps, lane)
         x, t = load3(W, steps, lane), load3(W, steps + 3, lane)
-        now = rotate_back(R_k, subtract(add(p, rotate(R, x)), p_k))
+        now = seen_from(W, b, add(p, rotate(R, x)), lane)
         turn += _between(y, now)
         y, left = now, left - step
     return False, turn
@@ -113,27 +99,26 @@ def _presses(W, w, n, k, lane):
 def _through_hole(s, n, P, Q, k, constrained, lane):
     """Whether a path keeps out of the tube of ring k, but for arcs over it, and passes through its hole where its ends
     are on either side of its plane (one way less the other); arcs count as the lines between their ends there."""
-    C, W = s.C, room_row(s)
-    R, p = load_rotation(C, pose_row(s, k), lane), load3(C, pose_row(s, k) + 9, lane)
-    shape = load_shape(C, W + OBSTACLE_ROWS * k, lane)
-    u, passes = rotate_back(R, subtract(P, p)), 0
+    C, o = s.C, obstacle_row(s, k)
+    shape = load_shape(C, o, lane)
+    u, passes = seen_from(C, o, P, lane), 0
     above = 1 if u[2] > 0.0 else 0
     for j in range(2 * n + 1):
-        v = rotate_back(R, subtract(Q, p))
+        v = seen_from(C, o, Q, lane)
         if j < 2 * n:
-            g = result_row(s, j // 2)
-            if C[g + CONTACT, lane] <= 0.0:
+            a = obstacle_row(s, j // 2)
+            if C[a + CONTACT, lane] <= 0.0:
                 continue
-            v = rotate_back(R, subtract(load3(C, g + (FIRST if j % 2 == 0 else LAST), lane), p))
+            v = seen_from(C, o, load3(C, a + (FIRST if j % 2 == 0 else LAST), lane), lane)
         if j % 2 == 0:
             # a piece that begins on the ring may still meet it further on
             if ring_approach(shape, u, v, True)[1] < 1.0 - _SKIN:
                 return False
         elif j // 2 == k:
-            if not _presses(C, W, n, k, lane):
+            if not _presses(C, s.base, n, k, lane):
                 return False
         else:
-            clear, _ = _along_arc(C, W, n, j // 2, k, lane)
+            clear, _ = _along_arc(C, s.base, n, j // 2, k, lane)
             if not clear:
                 return False
         if (u[2] > 0.0) != (v[2] > 0.0):
@@ -149,40 +134,37 @@ def _through_hole(s, n, P, Q, k, constrained, lane):
 def keeps_out(s, n, P, Q, lane):
     """Whether the path that `geodesic_segment` left keeps out of all obstacles that are there, and passes cylinders
     whose side is constrained on that side and rings through their holes."""
-    C, W = s.C, room_row(s)
+    C = s.C
     for k in range(n):
-        g, o = result_row(s, k), W + OBSTACLE_ROWS * k
-        if C[g + SIDE, lane] == ABSENT or C[g + SHRUNK, lane] <= 0.0:
+        o = obstacle_row(s, k)
+        if C[o + SIDE, lane] == ABSENT or C[o + SHRINK, lane] <= 0.0:
             continue
         if C[o + SHAPE, lane] == TORUS:
-            if not _through_hole(s, n, P, Q, k, C[g + SIDE, lane] != FREE, lane):
+            if not _through_hole(s, n, P, Q, k, C[o + SIDE, lane] != FREE, lane):
                 return False
             continue
-        R, p = load_rotation(C, pose_row(s, k), lane), load3(C, pose_row(s, k) + 9, lane)
         shape = load_shape(C, o, lane)
-        constrained = C[g + SIDE, lane] == CONSTRAINED and shape[0] == CYLINDER
-        u, touches, turn = rotate_back(R, subtract(P, p)), False, 0.0
+        constrained = C[o + SIDE, lane] == CONSTRAINED and shape[0] == CYLINDER
+        u, touches, turn = seen_from(C, o, P, lane), False, 0.0
         for j in range(n + 1):
-            v, next_touches = rotate_back(R, subtract(Q, p)), False
+            v, next_touches, a = seen_from(C, o, Q, lane), False, obstacle_row(s, j)
             if j < n:
-                if C[result_row(s, j) + CONTACT, lane] <= 0.0:
+                if C[a + CONTACT, lane] <= 0.0:
                     continue
-                v = rotate_back(R, subtract(load3(C, result_row(s, j) + FIRST, lane), p))
-                next_touches = j == k
-            if not touches and not next_touches and _hits(shape, u, v):
+                v, next_touches = seen_from(C, o, load3(C, a + FIRST, lane), lane), j == k
+            if not touches and not next_touches and chord_depth(shape, u, v) < 1.0 - _GRAZING:
                 return False
             turn += _between(u, v)
             if j < n:
-                u = rotate_back(R, subtract(load3(C, result_row(s, j) + LAST, lane), p))
-                touches = j == k
+                u, touches = seen_from(C, o, load3(C, a + LAST, lane), lane), j == k
                 if j != k:
-                    clear, more = _along_arc(C, W, n, j, k, lane)
+                    clear, more = _along_arc(C, s.base, n, j, k, lane)
                     if not clear:
                         return False
                     turn += more
                 elif constrained:
                     x, t = load3(C, o + START, lane), load3(C, o + DIRECTION, lane)
                     turn += C[o + LENGTH, lane] * (x[0] * t[1] - x[1] * t[0]) / (shape[4] * shape[4])
-        if constrained and math.fabs(turn - C[g + SIDE_TURN, lane]) > math.pi:
+        if constrained and math.fabs(turn - C[o + SIDE_TURN, lane]) > math.pi:
             return False
     return True

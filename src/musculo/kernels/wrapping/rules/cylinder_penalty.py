@@ -35,13 +35,13 @@ from musculo.kernels.scalar.scalar_jets import (
 )
 from musculo.kernels.wrapping.geodesic.round_obstacle import principal
 
-# Metres of length for every metre from the edge of a rule. The steeper, the nearer to their edge rules hold, and the
+# Meters of length for every meter from the edge of a rule. The steeper, the nearer to their edge rules hold, and the
 # longer moment arms are there: with 8, an arm of 15 mm (MoBL-ARMS, ECRL at the elbow) was one of 260 mm over half a
 # degree, and the longest of 600 random poses 494 mm; with 2 they are 60 and less than 300 mm.
 END_RATE = 2.0
 # The penalty of what cannot be broken.
 NEVER = 1e300
-# Metres of length for every metre along the girth from the edge of the way that is constrained, and how far from there
+# Meters of length for every meter along the girth from the edge of the way that is constrained, and how far from there
 # another may be taken [rad]. At half that rate a thin cylinder was left at a right angle already.
 TURN_RATE, TURN_REACH = 4.0, 1.0
 # Over half a cylinder's length: within so much of where it ceases to count it may be left out. A lone one counts half

@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
 
-from musculo.arrays import FloatArray, IntArray
-from musculo.kernels.compiler.parts import inline, kernel
+from musculo.kernels.compiler.parts import kernel
 from musculo.kernels.paths.path_points import (
     CYLINDER,
-    ELLIPSOID,
     ENTRY_ROWS,
     PLACE,
     POINT,
@@ -19,7 +16,6 @@ from musculo.kernels.paths.path_points import (
 )
 from musculo.kernels.scalar.vectors import (
     add,
-    dot,
     load3,
     matmul,
     rotate,
@@ -29,75 +25,31 @@ from musculo.kernels.scalar.vectors import (
 )
 from musculo.kernels.tree.node_kinematics import MOTION_ROWS, POSITION, ROTATION
 from musculo.kernels.tree.nodes import load_rotation
-from musculo.kernels.wrapping.geodesic.round_obstacle import principal
-from musculo.kernels.wrapping.geodesic.taut_path import (
+from musculo.kernels.wrapping.geodesic.obstacle_workspace import (
     ABSENT,
     CONSTRAINED,
     FREE,
-    RESULT_ROWS,
-    SIDE,
+    PENALTY,
+    POSE,
+    RULE,
     SIDE_TURN,
+    SURFACE,
     THROUGH,
+    TO_P,
+    TO_Q,
+    WRAP,
+    obstacle_row,
+    penalty_row,
+    tag_row,
 )
+from musculo.kernels.wrapping.geodesic.round_obstacle import principal
+from musculo.kernels.wrapping.geodesic.surface_shape import chord_depth, shape_of
 from musculo.kernels.wrapping.rules.cylinder_penalty import (
     NEVER,
     penalty_of_end,
     penalty_of_turn,
     turn_near,
 )
-
-POSE_ROWS = 12
-# What it costs, d/dP and d/dQ in ground: to break the rule about the side, to leave a cylinder out.
-PENALTY, TO_P, TO_Q = 0, 1, 4
-PENALTY_ROWS = 7
-PENALTIES = 2
-# Rows of an obstacle in the integers: surface, wrap, option tried, option of the shortest path so far.
-SURFACE, WRAP, OPTION, BEST = range(4)
-OBSTACLE_TAGS = 4
-
-
-class Segment(NamedTuple):
-    """Where a path segment's obstacles lie in the workspace of all paths, in the order in which the path meets them.
-
-    In C: their poses, what `geodesic_segment` says of them, what breaking their rules costs, and the room in which
-    geodesics are found. In I: OBSTACLE_TAGS rows of numbers.
-    """
-
-    C: FloatArray  # (rows, lanes)
-    I: IntArray  # (rows, lanes)
-    base: int  # first row in C
-    tags: int  # first row in I
-    most: int  # obstacles that there is room for
-
-
-@inline
-def pose_row(s, j):
-    """First row in C of the pose of obstacle j."""
-    return s.base + POSE_ROWS * j
-
-
-@inline
-def result_row(s, j):
-    """First row in C of what is found for obstacle j: RESULT_ROWS of `geodesic_segment`."""
-    return s.base + POSE_ROWS * s.most + RESULT_ROWS * j
-
-
-@inline
-def penalty_row(s, j, option):
-    """First row in C of what option 1 (its side) or 2 (its end) costs obstacle j."""
-    return s.base + (POSE_ROWS + RESULT_ROWS) * s.most + PENALTY_ROWS * (PENALTIES * j + option - 1)
-
-
-@inline
-def room_row(s):
-    """First row in C of the room that geodesics are found in."""
-    return s.base + (POSE_ROWS + RESULT_ROWS + PENALTIES * PENALTY_ROWS) * s.most
-
-
-@inline
-def tag_row(s, kind, j):
-    """Row in I of SURFACE, WRAP, OPTION or BEST of obstacle j."""
-    return s.tags + kind * s.most + j
 
 
 @kernel
@@ -122,7 +74,7 @@ def _acts(paths, wrap, k, a, b):
 
 
 @kernel
-def held_turn(paths, wrap, k, a, b):
+def constrained_turn(paths, wrap, k, a, b):
     """The turn about a cylinder's axis from point a to point b in the middle of those that are constrained."""
     row = paths.first_seen[wrap] - paths.first_point[k]
     turn = principal(paths.seen_azimuth[row + b] - paths.seen_azimuth[row + a])
@@ -144,13 +96,14 @@ def store_penalty(C, row, R, penalty, to_P, to_Q, lane):
 
 
 @kernel
-def _rules(paths, s, j, surface, reference, ends, R, lone, lane):
+def _rules(paths, s, j, surface, reference, ends, lone, lane):
     """How the side of obstacle j is constrained between two ends (the surface's frame), and what breaking that costs.
 
     Args:
         reference: the turn about a cylinder's axis in the middle of those that are constrained.
     """
-    kind, (P, Q) = paths.surface_kind[surface], ends
+    kind, (P, Q), o = paths.surface_kind[surface], ends, obstacle_row(s, j)
+    R = load_rotation(s.C, o + POSE, lane)
     none = (0.0, 0.0, 0.0)
     store_penalty(s.C, penalty_row(s, j, 1), R, NEVER, none, none, lane)
     store_penalty(s.C, penalty_row(s, j, 2), R, NEVER, none, none, lane)
@@ -167,25 +120,17 @@ def _rules(paths, s, j, surface, reference, ends, R, lone, lane):
             side = ABSENT
     elif kind == TORUS:
         side = THROUGH
-    g = result_row(s, j)
-    s.C[g + SIDE, lane] = side
-    s.C[g + SIDE_TURN, lane] = turn
+    s.C[o + RULE, lane], s.C[o + SIDE_TURN, lane] = side, turn
 
 
 @kernel
-def _misses(kind, size, P, Q):
-    """Whether the chord P Q (the surface's frame) passes a cylinder, sphere or ellipsoid by without touching it."""
-    if kind == TORUS:
-        return False
-    a = size[0]
-    b, c = (size[1], size[2]) if kind == ELLIPSOID else (a, a)
-    p = (P[0] / a, P[1] / b, 0.0 if kind == CYLINDER else P[2] / c)
-    d = (Q[0] / a - p[0], Q[1] / b - p[1], 0.0 if kind == CYLINDER else Q[2] / c - p[2])
-    along = dot(d, d)
-    t = -dot(p, d) / along if along > 0.0 else 0.0
-    t = min(1.0, max(0.0, t))
-    m = (p[0] + t * d[0], p[1] + t * d[1], p[2] + t * d[2])
-    return dot(m, m) > 1.0
+def _needs_search(paths, surface, reference, P, Q):
+    """Whether the only surface of a segment may bend the straight line P Q (the surface's frame): a ring, a surface in
+    its way, a cylinder that it passes on the wrong side."""
+    kind = paths.surface_kind[surface]
+    if kind == TORUS or chord_depth(shape_of(paths, surface, 1.0), P, Q) <= 1.0:
+        return True
+    return kind == CYLINDER and paths.surface_sign[surface] != 0.0 and math.fabs(turn_near(reference, P, Q)) > math.pi
 
 
 @kernel
@@ -203,19 +148,15 @@ def gather(paths, k, e, motion, s, lane):
         if _acts(paths, wrap, k, a, b):
             surface = paths.wrap_surface[wrap]
             R, p = _surface_pose(paths, surface, motion, lane)
-            x = pose_row(s, n)
+            o = obstacle_row(s, n) + POSE
             for j in range(9):
-                C[x + j, lane] = R[j]
-            store3(C, x + 9, lane, p)
-            reference = held_turn(paths, wrap, k, a, b) if paths.surface_kind[surface] == CYLINDER else 0.0
+                C[o + j, lane] = R[j]
+            store3(C, o + 9, lane, p)
+            reference = constrained_turn(paths, wrap, k, a, b) if paths.surface_kind[surface] == CYLINDER else 0.0
             P, Q = rotate_back(R, subtract(P_0, p)), rotate_back(R, subtract(Q_0, p))
-            if acting == 1 and _misses(paths.surface_kind[surface], paths.surface_size[surface], P, Q):
-                # the straight line is the path, unless the side is constrained against it
-                if paths.surface_kind[surface] != CYLINDER or paths.surface_sign[surface] == 0.0:
-                    continue
-                if math.fabs(turn_near(reference, P, Q)) <= math.pi:
-                    continue
-            _rules(paths, s, n, surface, reference, (P, Q), R, acting == 1, lane)
+            if acting == 1 and not _needs_search(paths, surface, reference, P, Q):
+                continue
+            _rules(paths, s, n, surface, reference, (P, Q), acting == 1, lane)
             I[tag_row(s, SURFACE, n), lane] = surface
             I[tag_row(s, WRAP, n), lane] = wrap
             n += 1

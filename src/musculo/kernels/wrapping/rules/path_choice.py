@@ -7,34 +7,26 @@ import math
 from musculo.kernels.compiler.parts import kernel
 from musculo.kernels.paths.path_points import ELLIPSOID, SPHERE, TORUS
 from musculo.kernels.scalar.vectors import dot, load3, subtract
-from musculo.kernels.wrapping.geodesic.taut_path import (
+from musculo.kernels.wrapping.geodesic.obstacle_workspace import (
     ABSENT,
+    BEST,
     CONTACT,
     FIRST_TANGENT,
     FREE,
     LAST_TANGENT,
-    LEFT_OUT,
-    NOT_CONVERGED,
-    OTHER_SIDE,
-    OVERLAPPED,
-    SIDE,
-    UNFINISHED,
-    SegmentRows,
-    Surfaces,
-    geodesic_segment,
-)
-from musculo.kernels.wrapping.rules.clearance import keeps_out
-from musculo.kernels.wrapping.rules.cylinder_penalty import NEVER
-from musculo.kernels.wrapping.rules.obstacles import (
-    BEST,
     OPTION,
     PENALTY,
+    RULE,
+    SIDE,
     SURFACE,
+    obstacle_row,
     penalty_row,
-    result_row,
-    room_row,
     tag_row,
 )
+from musculo.kernels.wrapping.geodesic.taut_path import geodesic_segment
+from musculo.kernels.wrapping.geodesic.tighten import LEFT_OUT, NOT_CONVERGED, OTHER_SIDE, OVERLAPPED, UNFINISHED
+from musculo.kernels.wrapping.rules.clearance import keeps_out
+from musculo.kernels.wrapping.rules.cylinder_penalty import NEVER
 
 # What an obstacle may do: keep its rules, break the one about its side, be left out.
 _OPTIONS = 3
@@ -44,22 +36,11 @@ _TURN = 0.05
 
 
 @kernel
-def _solve(paths, s, n, P, Q, lane):
-    """The taut path with every obstacle's option in force; its length without penalties, and its status."""
-    surfaces = Surfaces(paths.surface_kind, paths.surface_size)
-    rows = SegmentRows(s.I, s.tags, s.C, s.base, s.C, result_row(s, 0), s.C, room_row(s))
-    return geodesic_segment(surfaces, rows, n, P, Q, lane)
-
-
-@kernel
 def _set_options(s, n, lane):
     """Put the options that are tried into force."""
     for j in range(n):
-        option = s.I[tag_row(s, OPTION, j), lane]
-        if option == 1:
-            s.C[result_row(s, j) + SIDE, lane] = FREE
-        elif option == 2:
-            s.C[result_row(s, j) + SIDE, lane] = ABSENT
+        o, option = obstacle_row(s, j), s.I[tag_row(s, OPTION, j), lane]
+        s.C[o + SIDE, lane] = s.C[o + RULE, lane] if option == 0 else (FREE if option == 1 else ABSENT)
 
 
 @kernel
@@ -72,7 +53,7 @@ def _penalty_of(s, n, number, lane):
         s.I[tag_row(s, OPTION, j), lane] = option
         if option > 0:
             penalty = s.C[penalty_row(s, j, option) + PENALTY, lane]
-            if penalty >= NEVER or s.C[result_row(s, j) + SIDE, lane] == ABSENT:
+            if penalty >= NEVER or s.C[obstacle_row(s, j) + RULE, lane] == ABSENT:
                 return NEVER
             total += penalty
     return total
@@ -84,18 +65,18 @@ def _doubtful(paths, s, n, lane):
     ellipsoid among them, and turns by more than _TURN in all."""
     C, touching, ball, turn = s.C, 0, False, 0.0
     for j in range(n):
-        g = result_row(s, j)
-        if C[g + CONTACT, lane] > 0.0:
+        o = obstacle_row(s, j)
+        if C[o + CONTACT, lane] > 0.0:
             touching += 1
             ball = ball or paths.surface_kind[s.I[tag_row(s, SURFACE, j), lane]] in (SPHERE, ELLIPSOID)
-            straight = dot(load3(C, g + FIRST_TANGENT, lane), load3(C, g + LAST_TANGENT, lane))
+            straight = dot(load3(C, o + FIRST_TANGENT, lane), load3(C, o + LAST_TANGENT, lane))
             turn += math.acos(min(1.0, max(-1.0, straight)))
     return touching > 1 and ball and turn > _TURN
 
 
-# Before any combination of options is tried: the last one (number, length, cost, status, sides before it), and the best
-# (length with penalty, penalty, status, number).
-NONE_TRIED, NONE_BEST = (-1, 0.0, 0.0, LEFT_OUT, 0), (NEVER, 0.0, LEFT_OUT, 0)
+# Before any combination of options is tried: the last one (number, length, cost, status), and the best (length with
+# penalty, penalty, status, number).
+NONE_TRIED, NONE_BEST = (-1, 0.0, 0.0, LEFT_OUT), (NEVER, 0.0, LEFT_OUT, 0)
 
 
 @kernel
@@ -117,16 +98,14 @@ def seek_shortest(paths, s, n, P, Q, tried, best, lane):
     combinations = 1
     for _ in range(n):
         combinations *= _OPTIONS
-    number, length, cost, outcome, kept = tried
+    number, length, cost, outcome = tried
     shortest, penalty, status, best_number = best
     solved = number
     # one call of the solver, as each is compiled where it stands; the last one is for the best path once more
     while True:
-        if number >= 0:
-            _restore_sides(s, n, kept, lane)
-            # a path that is not known to keep out of the surfaces gives way to any that does, if not at any penalty
-            if (outcome >= NOT_CONVERGED, length + cost) < (status >= NOT_CONVERGED, shortest):
-                shortest, penalty, status, best_number = length + cost, cost, outcome, number
+        # a path that is not known to keep out of the surfaces gives way to any that does, if not at any penalty
+        if number >= 0 and (outcome >= NOT_CONVERGED, length + cost) < (status >= NOT_CONVERGED, shortest):
+            shortest, penalty, status, best_number = length + cost, cost, outcome, number
         number += 1
         while number < combinations:
             cost = _penalty_of(s, n, number, lane)
@@ -139,18 +118,16 @@ def seek_shortest(paths, s, n, P, Q, tried, best, lane):
             if solved == best_number or status == OVERLAPPED:
                 break
             _penalty_of(s, n, best_number, lane)
-        kept = _sides(s, n, lane)
         _set_options(s, n, lane)
-        length, outcome = _solve(paths, s, n, P, Q, lane)
+        length, outcome = geodesic_segment(paths, s, n, P, Q, lane)
         if last:
-            _restore_sides(s, n, kept, lane)
             break
         solved = number
         clear = outcome < OVERLAPPED and (lone or keeps_out(s, n, P, Q, lane))
         doubtful = clear and _doubtful(paths, s, n, lane)
         if doubtful or not clear:
-            return (number, length, cost, outcome, kept), (shortest, penalty, status, best_number), True, doubtful
-    return (number, length, cost, outcome, kept), (shortest, penalty, status, best_number), False, False
+            return (number, length, cost, outcome), (shortest, penalty, status, best_number), True, doubtful
+    return (number, length, cost, outcome), (shortest, penalty, status, best_number), False, False
 
 
 @kernel
@@ -176,20 +153,3 @@ def shortest_path(paths, s, n, P, Q, lane):
     if stopped:
         return 0.0, UNFINISHED
     return choose(s, n, best, lane)
-
-
-@kernel
-def _sides(s, n, lane):
-    """How the rules hold the sides of all obstacles, as one number."""
-    kept = 0
-    for j in range(n - 1, -1, -1):
-        kept = 4 * kept + int(s.C[result_row(s, j) + SIDE, lane])
-    return kept
-
-
-@kernel
-def _restore_sides(s, n, kept, lane):
-    """Undo `_set_options`."""
-    for j in range(n):
-        s.C[result_row(s, j) + SIDE, lane] = kept % 4
-        kept //= 4

@@ -8,23 +8,23 @@ changes its choice.
 
 from __future__ import annotations
 
+from typing import Any, NamedTuple
+
+from musculo.arrays import FloatArray
 from musculo.kernels.compiler.parts import inline, kernel
 from musculo.kernels.paths.path_points import (
     ARC,
-    BODY,
     ENTRY_ROWS,
     EXTRA,
     GAIN,
-    OWNER,
     PAID,
     PLACE,
-    POINT,
-    SEEN,
     SLOT,
     TAG_ROWS,
     TANGENT,
     first_entry,
     move_entry,
+    put_entry,
 )
 from musculo.kernels.scalar.vectors import (
     accumulate3,
@@ -33,42 +33,28 @@ from musculo.kernels.scalar.vectors import (
     scale,
     store3,
 )
-from musculo.kernels.wrapping.geodesic.taut_path import (
-    ARC as GEODESIC_ARC,
-)
-from musculo.kernels.wrapping.geodesic.taut_path import (
+from musculo.kernels.wrapping.geodesic.obstacle_workspace import (
+    BEST,
     CONTACT,
-    END_GAIN,
     FIRST,
     FIRST_TANGENT,
+    GRADIENT,
     LAST,
     LAST_TANGENT,
-    RESULT_ROWS,
-    START_GAIN,
-    UNFINISHED,
-    work_rows,
-)
-from musculo.kernels.wrapping.rules.obstacles import (
-    BEST,
-    PENALTIES,
-    PENALTY_ROWS,
-    POSE_ROWS,
+    LENGTH,
+    PRESS,
+    SHRINKER,
     TO_P,
     TO_Q,
     WRAP,
     Segment,
-    gather,
+    obstacle_row,
     penalty_row,
-    result_row,
     tag_row,
 )
+from musculo.kernels.wrapping.geodesic.tighten import UNFINISHED
+from musculo.kernels.wrapping.rules.obstacles import gather
 from musculo.kernels.wrapping.rules.path_choice import shortest_path
-
-
-@inline
-def geodesic_rows(most):
-    """Rows of scratch for segments of at most so many obstacles."""
-    return (POSE_ROWS + RESULT_ROWS + PENALTIES * PENALTY_ROWS) * most + work_rows(most)
 
 
 @inline
@@ -93,6 +79,13 @@ def segment_ends(s, e, lane):
     return load3(s.C, e * ENTRY_ROWS + PLACE, lane), load3(s.C, (e + 1) * ENTRY_ROWS + PLACE, lane)
 
 
+class Wrapped(NamedTuple):
+    """What wrapping finds of paths besides contacts, the lane last."""
+
+    S: FloatArray  # (6 slots, lanes) forces on nodes
+    status: Any  # (paths, lanes)
+
+
 @kernel
 def _press(e, slot, gain, C, I, S, first, lane):
     """Unit tension's force on the point of entry e and on the surface, where the length depends on the place of the
@@ -112,10 +105,11 @@ def _gains(paths, k, e, s, n, S, lane):
     """Forces of ends inside surfaces, and of penalties paid, between entries e and e + 1."""
     C, I, first = s.C, s.I, 6 * paths.first_slot[k]
     for j in range(n):
-        g = result_row(s, j)
+        o = obstacle_row(s, j)
         slot = paths.wrap_slot[I[tag_row(s, WRAP, j), lane]]
-        _press(e, slot, load3(C, g + START_GAIN, lane), C, I, S, first, lane)
-        _press(e + 1, slot, load3(C, g + END_GAIN, lane), C, I, S, first, lane)
+        if C[o + SHRINKER, lane] != 0.0:
+            gain = scale(C[o + PRESS, lane], load3(C, o + GRADIENT, lane))
+            _press(e if C[o + SHRINKER, lane] == 1.0 else e + 1, slot, gain, C, I, S, first, lane)
         option = I[tag_row(s, BEST, j), lane]
         if option > 0:
             row = penalty_row(s, j, option)
@@ -124,19 +118,11 @@ def _gains(paths, k, e, s, n, S, lane):
 
 
 @kernel
-def _put_contact(paths, wrap, at, x, tangent, arc, C, I, lane):
+def _put_contact(paths, s, wrap, at, x, tangent, arc, lane):
     """Fill entry `at` with a contact."""
-    c, t = at * ENTRY_ROWS, at * TAG_ROWS
-    for j in range(ENTRY_ROWS):
-        C[c + j, lane] = 0.0
-    store3(C, c + PLACE, lane, x)
-    store3(C, c + SEEN, lane, x)
-    store3(C, c + TANGENT, lane, tangent)
-    C[c + ARC, lane] = arc
-    I[t + SLOT, lane] = paths.wrap_slot[wrap]
-    I[t + BODY, lane] = paths.surface_body[paths.wrap_surface[wrap]]
-    I[t + OWNER, lane] = wrap
-    I[t + POINT, lane] = 0
+    put_entry(s.C, s.I, at, x, (paths.wrap_slot[wrap], paths.surface_body[paths.wrap_surface[wrap]], wrap, 0), lane)
+    store3(s.C, at * ENTRY_ROWS + TANGENT, lane, tangent)
+    s.C[at * ENTRY_ROWS + ARC, lane] = arc
 
 
 @kernel
@@ -144,40 +130,40 @@ def insert_contacts(paths, e, end, s, n, lane):
     """Put the contacts of a segment behind entry e of a path that ends before `end`; returns how many entries came."""
     C, I, touching = s.C, s.I, 0
     for j in range(n):
-        if C[result_row(s, j) + CONTACT, lane] > 0.0:
+        if C[obstacle_row(s, j) + CONTACT, lane] > 0.0:
             touching += 1
     if touching > 0:
         for j in range(end - 1, e, -1):
             move_entry(C, I, j, j + 2 * touching, lane)
     at = e + 1
     for j in range(n):
-        g = result_row(s, j)
-        if C[g + CONTACT, lane] > 0.0:
+        o = obstacle_row(s, j)
+        if C[o + CONTACT, lane] > 0.0:
             wrap = I[tag_row(s, WRAP, j), lane]
-            x, t = load3(C, g + FIRST, lane), load3(C, g + FIRST_TANGENT, lane)
-            _put_contact(paths, wrap, at, x, t, 0.0, C, I, lane)
-            x, t = load3(C, g + LAST, lane), load3(C, g + LAST_TANGENT, lane)
-            _put_contact(paths, wrap, at + 1, x, t, C[g + GEODESIC_ARC, lane], C, I, lane)
+            x, t = load3(C, o + FIRST, lane), load3(C, o + FIRST_TANGENT, lane)
+            _put_contact(paths, s, wrap, at, x, t, 0.0, lane)
+            x, t = load3(C, o + LAST, lane), load3(C, o + LAST_TANGENT, lane)
+            _put_contact(paths, s, wrap, at + 1, x, t, C[o + LENGTH, lane], lane)
             at += 2
     return 2 * touching
 
 
 @kernel
-def put_penalty(paths, k, e, s, n, found, S, status, lane):
+def put_penalty(paths, k, e, s, n, found, out, lane):
     """Add to path k what its segment between entries e and e + 1 costs, and how its search ended.
 
     Args:
         found: what of the length is a penalty; what it has beyond that, pieces and arcs; the status.
     """
     penalty, more, outcome = found
-    status[k, lane] = max(status[k, lane], outcome)
+    out.status[k, lane] = max(out.status[k, lane], outcome)
     s.C[e * ENTRY_ROWS + PAID, lane] = penalty
     s.C[e * ENTRY_ROWS + EXTRA, lane] = penalty + more
-    _gains(paths, k, e, s, n, S, lane)
+    _gains(paths, k, e, s, n, out.S, lane)
 
 
 @kernel
-def solve_segment(paths, k, e, motion, s, S, status, lane):
+def solve_segment(paths, k, e, motion, s, out, lane):
     """Bring path k taut between entries e and e + 1; contacts are left where `insert_contacts` finds them.
 
     Returns how many obstacles were looked at; -1 where the path is UNFINISHED, which is its status then.
@@ -187,9 +173,9 @@ def solve_segment(paths, k, e, motion, s, S, status, lane):
         P, Q = segment_ends(s, e, lane)
         penalty, outcome = shortest_path(paths, s, n, P, Q, lane)
         if outcome == UNFINISHED:
-            status[k, lane] = UNFINISHED
+            out.status[k, lane] = UNFINISHED
             return -1
-        put_penalty(paths, k, e, s, n, (penalty, 0.0, outcome), S, status, lane)
+        put_penalty(paths, k, e, s, n, (penalty, 0.0, outcome), out, lane)
     return n
 
 
@@ -206,7 +192,7 @@ def wrap_geodesic(paths, motion, C, I, counts, S, status, lane):
         status: (paths, lanes), written: the highest status of the path's segments, see `shortest_path`;
             UNFINISHED where it is left to the second pass, with no entries, or was so before: it is not tried then.
     """
-    s = segment_room(paths, C, I)
+    s, out = segment_room(paths, C, I), Wrapped(S, status)
     for k in range(paths.first_point.size - 1):
         if status[k, lane] == UNFINISHED:
             counts[k, lane] = 0
@@ -217,7 +203,7 @@ def wrap_geodesic(paths, motion, C, I, counts, S, status, lane):
         e = first_entry(paths, k)
         end = e + counts[k, lane]
         while e < end - 1:
-            n = solve_segment(paths, k, e, motion, s, S, status, lane)
+            n = solve_segment(paths, k, e, motion, s, out, lane)
             if n < 0:
                 end = first_entry(paths, k)
                 break
