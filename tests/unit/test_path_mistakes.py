@@ -60,7 +60,7 @@ def test_which_frames_touch_a_surface():
     assert touching.tolist() == [bool(any(points.of("m", f)[1])) for f in range(len(q))]
     assert touching.any()
     assert not touching.all()
-    with pytest.raises(MusculoError, match="'w'"):
+    with pytest.raises(MusculoError, match="known: w"):
         points.touches("m", "v")
 
 
