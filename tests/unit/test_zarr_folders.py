@@ -60,6 +60,22 @@ def test_a_full_disk_leaves_the_folder_that_was_there(tmp_path, monkeypatch):
     assert read_zarr(tmp_path / "a.zarr")["q"].values[1, 1] == 3.0
 
 
+def test_a_folder_that_cannot_take_its_place_leaves_the_one_before(tmp_path, monkeypatch):
+    write_zarr(table(), tmp_path / "a.zarr")
+    move = os.rename
+
+    def refuses_the_new_one(old, new):
+        if str(old).endswith(".part"):
+            raise OSError(errno.EACCES, os.strerror(errno.EACCES))
+        move(old, new)
+
+    monkeypatch.setattr(os, "rename", refuses_the_new_one)
+    with pytest.raises(InvalidFile, match="Permission denied"):
+        write_zarr(table(9.0), tmp_path / "a.zarr")
+    assert os.listdir(tmp_path) == ["a.zarr"]
+    assert read_zarr(tmp_path / "a.zarr")["q"].values[1, 1] == 3.0
+
+
 def test_what_a_killed_process_left_is_put_away(tmp_path, monkeypatch):
     """Killed while it wrote, and between the two renames: then the folder before it is all there is."""
     write_zarr(table(), tmp_path / "a.zarr")
