@@ -30,6 +30,7 @@ from musculo.kernels.tree.node_kinematics import MOTION_ROWS, ROTATION
 from musculo.kernels.tree.nodes import load_rotation
 from musculo.kernels.wrapping.geodesic.geodesic_curve import GEODESIC_STATE
 from musculo.kernels.wrapping.geodesic.obstacle_workspace import (
+    BEFORE,
     BEST,
     CONTACT,
     ENDS,
@@ -37,7 +38,9 @@ from musculo.kernels.wrapping.geodesic.obstacle_workspace import (
     PINNED,
     SHAPE,
     SHRINKER,
+    START,
     WRAP,
+    next_active,
     obstacle_row,
     tag_row,
 )
@@ -59,7 +62,7 @@ from musculo.kernels.wrapping.geodesic.taut_path_slopes import (
     slot_row,
     slot_twist,
 )
-from musculo.kernels.wrapping.geodesic.tighten import UNFINISHED, pin_neighbors
+from musculo.kernels.wrapping.geodesic.tighten import UNFINISHED, copy_rows, lay_all, pin_neighbors
 from musculo.kernels.wrapping.rules.wrap_geodesic import (
     Wrapped,
     insert_contacts,
@@ -215,6 +218,20 @@ def _pin(W, w, n, P, Q, lane):
 
 
 @kernel
+def _unpin(W, w, n, lane):
+    """Put geodesics that `_pin` has moved back to where they were found: so their contacts come into the path."""
+    pinned = False
+    k = next_active(W, w, 0, n, lane)
+    while k < n:
+        o = w + OBSTACLE_ROWS * k + PINNED
+        pinned = pinned or W[o, lane] != 0.0 or W[o + 1, lane] != 0.0
+        k = next_active(W, w, k + 1, n, lane)
+    if pinned:
+        copy_rows(W, w, n, BEFORE, START, lane)
+        lay_all(W, w, n, lane)
+
+
+@kernel
 def _close_path_errors(coordinates, k, s, system, T, P, Q, lane):
     """The variations of all geodesics by all coordinates, into V. False where the system is singular."""
     (V, n, A, size, width), C, w = system, s.C, s.base
@@ -242,14 +259,17 @@ def _begin_slopes(x, coordinates, k, e, s, n, work, lane):
     touching, exact = _set_up(x, coordinates, k, e, s, n, work, lane)
     size = 4 * touching
     system = Variations(work.V, n, coordinate_row(n, count), size, size + count)
-    if touching > 0 and exact:
+    tried = touching > 0 and exact
+    if tried:
+        copy_rows(s.C, s.base, n, START, BEFORE, lane)
         exact = _close_path_errors(coordinates, k, s, system, work.T, P, Q, lane) and exact
-    if not exact:
-        return 0
-    for c in range(count):
-        by = carrying(coordinates, k, c, work.T)
-        force_slopes(s.C, s.base, system, by, P, Q, work.D, lane)
-    return 1
+    if exact:
+        for c in range(count):
+            by = carrying(coordinates, k, c, work.T)
+            force_slopes(s.C, s.base, system, by, P, Q, work.D, lane)
+    if tried:
+        _unpin(s.C, s.base, n, lane)
+    return 1 if exact else 0
 
 
 @kernel
