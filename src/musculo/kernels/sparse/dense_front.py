@@ -17,6 +17,9 @@ The front's lower triangle lies column by column in `a` from `at` on, columns `s
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
+from musculo.arrays import FloatArray, IntArray
 from musculo.kernels.compiler.parts import inline, kernel
 from musculo.kernels.scalar.packed import lanes, splat
 
@@ -30,8 +33,28 @@ _GOOD = 0.1
 _NOTHING, _CANCELED = 1e-16, 1e-14
 
 
+class FactorArrays(NamedTuple):
+    """L and D of all fronts, and the variables of each."""
+
+    numbers: FloatArray  # (many,) L from the front, with what children leave to parents from the back
+    packs: FloatArray  # (many / 8, 8) the same memory
+    kept: IntArray  # (many,) the variables of each front in the order of their elimination
+    diagonal: FloatArray  # (variables,) D in the order of elimination
+    beside: FloatArray  # (variables,) not zero at the first of two variables
+
+
+class Front(NamedTuple):
+    """Where a front lies, and how large it is."""
+
+    at: int  # in the numbers
+    step: int  # from column to column
+    size: int  # variables
+    summed: int  # of these, which may be eliminated
+    row: int  # where its variables lie
+
+
 @inline
-def _product(packs, weights, w, left, step, places, first, last, count):
+def _product(packs, weights, left, step, places, first, last, count):
     """Four columns, the packs from `first` to `last` of each, less products of `count` columns and weights."""
     for r in range(first, last, 2):
         a0, a1, a2, a3 = splat(0.0), splat(0.0), splat(0.0), splat(0.0)
@@ -39,7 +62,7 @@ def _product(packs, weights, w, left, step, places, first, last, count):
         source = left + r
         for k in range(count):
             x, y = packs[source, 0], packs[source + 1, 0]
-            w0, w1, w2, w3 = weights[w + 4 * k], weights[w + 4 * k + 1], weights[w + 4 * k + 2], weights[w + 4 * k + 3]
+            w0, w1, w2, w3 = weights[4 * k], weights[4 * k + 1], weights[4 * k + 2], weights[4 * k + 3]
             a0 = a0 + x * w0
             b0 = b0 + y * w0
             a1 = a1 + x * w1
@@ -64,9 +87,10 @@ def _product(packs, weights, w, left, step, places, first, last, count):
 
 
 @kernel
-def _update(memory, at, step, size, start, end, panel, weights, spare):
+def _update(memory, front, start, end, panel, weights):
     """Columns from `end` on, less what the pivots of columns `start` to `end` take from them."""
-    packs = lanes(memory)
+    packs, at, step, size = lanes(memory), front.at, front.step, front.size
+    spare = at + size * step
     count = end - start
     unit = step // 8
     left = at // 8 + start * unit
@@ -79,12 +103,14 @@ def _update(memory, at, step, size, start, end, panel, weights, spare):
         c1 = base + unit if columns > 1 else spare // 8
         c2 = base + 2 * unit if columns > 2 else spare // 8
         c3 = base + 3 * unit if columns > 3 else spare // 8
-        _product(packs, weights, 0, left, unit, (base, c1, c2, c3), (j // ROWS) * 2, step // 8, count)
+        _product(packs, weights, left, unit, (base, c1, c2, c3), (j // ROWS) * 2, step // 8, count)
 
 
 @kernel
-def _exchange(a, at, step, size, i, j, panel, pivots, rows, row):
+def _exchange(factors, front, i, j, panel, pivots):
     """Give variables i < j of the front each other's places; `pivots` columns of the panel hold products."""
+    a, rows, row = factors.numbers, factors.kept, front.row
+    at, step, size = front.at, front.step, front.size
     rows[row + i], rows[row + j] = rows[row + j], rows[row + i]
     for k in range(i):
         c = at + k * step
@@ -101,8 +127,9 @@ def _exchange(a, at, step, size, i, j, panel, pivots, rows, row):
 
 
 @kernel
-def _column(a, at, step, size, start, p, j, panel, out):
+def _column(a, front, start, p, j, panel, out):
     """Column j as the pivots `start` to p leave it, rows p and on, in `out`."""
+    at, step, size = front.at, front.step, front.size
     for i in range(p, j):
         out[i] = a[at + i * step + j]
     c = at + j * step
@@ -112,11 +139,10 @@ def _column(a, at, step, size, start, p, j, panel, out):
     o = out[p:size]
     while k + 4 <= p:
         c = at + k * step
-        _subtract_four(
-            o, a[c + p : c + size], a[c + step + p : c + step + size], a[c + 2 * step + p : c + 2 * step + size],
-            a[c + 3 * step + p : c + 3 * step + size],
-            panel[k - start, j], panel[k - start + 1, j], panel[k - start + 2, j], panel[k - start + 3, j],
-        )  # fmt: skip
+        c1, c2, c3 = c + step, c + 2 * step, c + 3 * step
+        of_pivots = a[c + p : c + size], a[c1 + p : c1 + size], a[c2 + p : c2 + size], a[c3 + p : c3 + size]
+        q = k - start
+        _subtract_four(o, of_pivots, (panel[q, j], panel[q + 1, j], panel[q + 2, j], panel[q + 3, j]))
         k += 4
     while k < p:
         subtract(o, a[at + k * step + p : at + k * step + size], panel[k - start, j])
@@ -131,7 +157,9 @@ def subtract(x, column, factor):
 
 
 @inline
-def _subtract_four(x, c0, c1, c2, c3, f0, f1, f2, f3):
+def _subtract_four(x, columns, factors):
+    c0, c1, c2, c3 = columns
+    f0, f1, f2, f3 = factors
     for i in range(x.size):
         x[i] -= c0[i] * f0 + c1[i] * f1 + c2[i] * f2 + c3[i] * f3
 
@@ -181,25 +209,25 @@ def _combine(c0, c1, x, y, t11, t12, t22):
 
 
 @kernel
-def eliminate(a, memory, at, step, size, summed, threshold, last, rows, row, diagonal, beside, d, room, counts):
-    """Eliminate what has a pivot among the first `summed` variables of a front; how many were.
+def eliminate(factors, front, d, threshold, last, room, counts):
+    """Eliminate what has a pivot among the first variables of a front; how many were.
 
     Args:
-        a, memory: the memory, flat and as rows of eight.
+        factors: `FactorArrays`, written. front: `Front`.
+        d: how many variables other fronts eliminated.
         last: whether nothing can be delayed: then every pivot is taken that is not zero.
-        rows, row: the variables of the front from `row` on, exchanged as they are.
-        diagonal, beside, d: D from d on; the second is not zero at the first of two variables.
         room: (PANEL + 4, step of the largest front) to work in.
         counts: (3,) negative, zero and two-variable pivots, to be added to.
     """
+    a, memory, diagonal, beside = factors.numbers, factors.packs, factors.diagonal, factors.beside
+    at, step, size, summed = front.at, front.step, front.size, front.summed
     panel, x, y = room, room[PANEL + 1], room[PANEL + 2]
     weights = room[PANEL + 3]
-    spare = at + size * step
     p, failed = 0, 0
     start = 0
     while p < summed - failed:
         while p < summed - failed and p - start < PANEL:
-            _column(a, at, step, size, start, p, p, panel, x)
+            _column(a, front, start, p, p, panel, x)
             inside = _largest(x[p + 1 : summed])
             highest = max(inside, _largest(x[summed:size]))
             alone = abs(x[p])
@@ -210,9 +238,9 @@ def eliminate(a, memory, at, step, size, summed, threshold, last, rows, row, dia
             elif not accepted and inside > 0.0:
                 mate = p + 1 + _place_of(x[p + 1 : summed], inside)
                 if mate != p + 1:
-                    _exchange(a, at, step, size, p + 1, mate, panel, p - start, rows, row)
+                    _exchange(factors, front, p + 1, mate, panel, p - start)
                     x[p + 1], x[mate] = x[mate], x[p + 1]
-                _column(a, at, step, size, start, p, p + 1, panel, y)
+                _column(a, front, start, p, p + 1, panel, y)
                 e = x[p + 1]
                 beyond, beyond_mate = _largest(x[p + 2 : size]), _largest(y[p + 2 : size])
                 determinant = x[p] * y[p + 1] - e * e
@@ -229,7 +257,7 @@ def eliminate(a, memory, at, step, size, summed, threshold, last, rows, row, dia
                     if twos == best:
                         two = True
                     elif mates == best:
-                        _exchange(a, at, step, size, p, p + 1, panel, p - start, rows, row)
+                        _exchange(factors, front, p, p + 1, panel, p - start)
                         for i in range(p, size):
                             x[i] = y[i]
                         x[p], x[p + 1] = y[p + 1], y[p]
@@ -246,7 +274,7 @@ def eliminate(a, memory, at, step, size, summed, threshold, last, rows, row, dia
                 failed += 1
                 other = summed - failed
                 if other > p:
-                    _exchange(a, at, step, size, p, other, panel, p - start, rows, row)
+                    _exchange(factors, front, p, other, panel, p - start)
                 continue
             k = p - start
             c = at + p * step
@@ -279,6 +307,6 @@ def eliminate(a, memory, at, step, size, summed, threshold, last, rows, row, dia
                 p += 2
             failed = 0
         if p > start:
-            _update(memory, at, step, size, start, p, panel, weights, spare)
+            _update(memory, front, start, p, panel, weights)
         start = p
     return p

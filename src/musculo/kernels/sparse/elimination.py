@@ -7,12 +7,39 @@ partitions on the multifrontal method, ACM Transactions on Mathematical Software
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
+from musculo.arrays import IntArray
 from musculo.kernels.compiler.parts import driver, kernel
 
 # Groups smaller than this merge with their parent: small dense equations cost more in bookkeeping than in zeros.
 _SMALL = 8
 # To move a number from a front to its parent takes as long as so many operations on zeros that merging both stores.
 _MOVED = 8
+
+
+class Graph(NamedTuple):
+    """Which variables have an equation in common, each edge at both ends."""
+
+    start: IntArray  # (nodes + 1,)
+    neighbors: IntArray  # (edges,)
+
+
+class Groups(NamedTuple):
+    """Nodes that are eliminated at once, by the last of each group."""
+
+    parent: IntArray  # (nodes,) the last node of the parent; -1 at a root
+    group_of: IntArray  # (nodes,) of every node
+    size: IntArray  # (nodes,) how many nodes it has
+    touched: IntArray  # (nodes,) how many it touches
+
+
+class FrontLists(NamedTuple):
+    """Groups in the order of elimination, and the nodes of each."""
+
+    tree: IntArray  # (fronts,) the parent of each; -1 at a root
+    own: IntArray  # (fronts + 1,) where the lists begin in
+    rows: IntArray  # (all,) the nodes that a front eliminates, then those that it touches
 
 
 @kernel
@@ -55,19 +82,18 @@ def _touched(start, neighbors, place, node_at, parent, mark, touched):
 
 
 @driver
-def group(start, neighbors, node_at, place, parent, group_of, size, touched, room):
+def group(graph, node_at, place, groups, room):
     """Merge nodes of a graph, the variables, into groups that are eliminated at once; the number of groups.
 
     Args:
-        start, neighbors: (nodes + 1,), (edges,) the graph, each edge at both ends.
+        graph: `Graph`.
         node_at: (nodes,) the order of elimination.
         place: (nodes,) set to the place of each node in `node_at`.
-        parent: (nodes,) set to the parent of the group whose last node this is, by the last node of that; -1 at a root.
-        group_of: (nodes,) set to the last node of the group that each node belongs to.
-        size: (nodes,) set, for last nodes, to the number of nodes of the group.
-        touched: (nodes,) set, for last nodes, to the number of nodes that the group touches.
+        groups: `Groups`, written.
         room: (3, nodes) to work in.
     """
+    start, neighbors = graph.start, graph.neighbors
+    parent, group_of, size, touched = groups.parent, groups.group_of, groups.size, groups.touched
     count = node_at.size
     for k in range(count):
         place[node_at[k]] = k
@@ -79,7 +105,7 @@ def group(start, neighbors, node_at, place, parent, group_of, size, touched, roo
         following[node] = -1
         group_of[node] = node
         size[node] = 1
-    groups = count
+    number = count
     for k in range(count):
         node = node_at[k]
         child = first[node]
@@ -92,7 +118,7 @@ def group(start, neighbors, node_at, place, parent, group_of, size, touched, roo
             if small or zeros * front <= _MOVED * touched[child] * touched[child]:
                 group_of[child] = node
                 size[node] += size[child]
-                groups -= 1
+                number -= 1
                 # its children are the group's now; they were tried once
                 grandchild = first[child]
                 while grandchild != -1:
@@ -113,21 +139,21 @@ def group(start, neighbors, node_at, place, parent, group_of, size, touched, roo
             group_of[node] = group_of[group_of[node]]
     for node in range(count):
         parent[node] = group_of[tree[node]] if group_of[node] == node and tree[node] != -1 else -1
-    return groups
+    return number
 
 
 @driver
-def fronts(node_at, parent, group_of, size, touched, front_of, tree, own, rows, room):
+def fronts(node_at, groups, front_of, lists, room):
     """Number the groups, children before parents, and list the nodes of each: the number of fronts.
 
     Args:
-        node_at, parent, group_of, size, touched: of `group`.
+        node_at, groups: of `group`.
         front_of: (nodes,) set to the front in which each is eliminated.
-        tree: (groups,) set to the parent of each front; -1 at a root.
-        own: (groups + 1,) set to the places in `rows` where the fronts' lists begin, of which
-        rows: (all,) set to the nodes that a front eliminates, then those that it touches.
+        lists: `FrontLists`, written, but for the nodes that fronts touch.
         room: (4, nodes) to work in; set to the first node of each front, and the next node of the same front.
     """
+    parent, group_of, size, touched = groups.parent, groups.group_of, groups.size, groups.touched
+    tree, own, rows = lists.tree, lists.own, lists.rows
     count = node_at.size
     first, following, number, stack = room[0], room[1], room[2], room[3]
     for node in range(count):
@@ -190,16 +216,18 @@ def fronts(node_at, parent, group_of, size, touched, front_of, tree, own, rows, 
 
 
 @driver
-def touch(start, neighbors, node_of, linked, front_of, tree, own, rows, size, room):
+def touch(graph, linked_nodes, front_of, lists, size, room):
     """List what each front touches beyond what it eliminates, from the graph and from its children.
 
     Args:
-        start, neighbors: the graph.
-        node_of, linked: (nodes,) the first node of each front, and the next of the same front; of `fronts`.
-        front_of, tree, own, rows: of `fronts`; what a front touches is written behind what it eliminates.
+        graph: `Graph`.
+        linked_nodes: (2 or more, nodes) the first node of each front, and the next of the same front; of `fronts`.
+        front_of, lists: of `fronts`; what a front touches is written behind what it eliminates.
         size: (fronts,) how many nodes each eliminates.
         room: (2, nodes) to work in.
     """
+    start, neighbors, node_of, linked = graph.start, graph.neighbors, linked_nodes[0], linked_nodes[1]
+    tree, own, rows = lists.tree, lists.own, lists.rows
     mark, filled = room[0], room[1]
     for v in range(front_of.size):
         mark[v] = -1

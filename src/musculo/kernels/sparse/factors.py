@@ -3,22 +3,68 @@
 from __future__ import annotations
 
 import math
+from typing import NamedTuple
 
 import numpy as np
 
+from musculo.arrays import FloatArray, IntArray
 from musculo.kernels.compiler.parts import driver, inline, kernel
-from musculo.kernels.sparse.dense_front import ROWS, eliminate, subtract
+from musculo.kernels.sparse.dense_front import ROWS, Front, eliminate, subtract
 
 # What `factorize` answers: all is done, or there is not enough memory for numbers, or for indices.
 DONE, NUMBERS, INDICES = 0, 1, 2
 
 
+class FrontPattern(NamedTuple):
+    """The fronts of a pattern, and where its entries belong."""
+
+    tree: IntArray  # (fronts,) parents (`elimination`)
+    own: IntArray  # (fronts + 1,)
+    rows: IntArray  # (all,)
+    size: IntArray  # (fronts,)
+    entry_start: IntArray  # (fronts + 1,) where the entries of A that each front begins with start in
+    entry: IntArray  # (entries,) their places among the values; entries of one place are added
+
+
+class ScaledMatrix(NamedTuple):
+    """S A S with S diagonal."""
+
+    row: IntArray  # (entries,)
+    column: IntArray  # (entries,)
+    values: FloatArray  # (entries,) of A
+    scale: FloatArray  # (variables,) S
+
+
+class FrontPlaces(NamedTuple):
+    """Where each front lies in the numbers and among the variables, and how many of these it has and eliminates."""
+
+    start: IntArray  # (fronts,)
+    row: IntArray  # (fronts,)
+    size: IntArray  # (fronts,)
+    eliminated: IntArray  # (fronts,)
+
+
+class FactorSpace(NamedTuple):
+    """Room to work in."""
+
+    room: FloatArray  # (PANEL + 4, any) as long as the largest front
+    place: IntArray  # (variables,)
+    runs: IntArray  # (2, any) longer than the largest front
+    delayed: IntArray  # (fronts,) set to the number of variables left to the parent
+    totals: IntArray  # (6,) set to negative, zero and two-variable pivots, delays, the largest front, the memory's use
+
+
 @kernel
-def _extend(a, at, step, source, size, place, rows, row, runs):
-    """Add what a child left to the front. Most rows that follow each other do so in the front, too: runs of such."""
+def _extend(a, at, step, source, size, rows, space):
+    """Add what a child left to the front. Most rows that follow each other do so in the front, too: runs of such.
+
+    Args:
+        a: the numbers. at, step: of the front. source, size: of what the child left, of variables `rows`.
+    """
+    place, runs = space.place, space.runs
     count, increasing = 0, True
     for i in range(size):
-        p = place[rows[row + i]]
+        p = place[rows[i]]
         if i == 0 or p != runs[1, count - 1] + i - runs[0, count - 1]:
             increasing = increasing and (i == 0 or p > runs[1, count - 1])
             runs[0, count], runs[1, count] = i, p
@@ -57,31 +103,20 @@ def _clear(numbers):
 
 
 @driver
-def factorize(
-    tree, own, rows, size, entry_start, entry, entry_row, entry_column, values, scale, threshold,
-    a, memory, kept, front_start, row_start, front_size, eliminated, delayed, diagonal, beside, room, place, runs,
-    totals,
-):  # fmt: skip
-    """The factors of S A S, with S diagonal; `DONE`, or what there is too little of.
+def factorize(pattern, matrix, threshold, factors, places, space):
+    """The factors of S A S; `DONE`, or what there is too little of.
 
     Args:
-        tree, own, rows, size: the fronts (`elimination`).
-        entry_start: (fronts + 1,) where the entries of A that each front begins with start in
-        entry: (entries,) their places in `values`; entries of one place are added.
-        entry_row, entry_column: (entries,) row and column of the values.
-        values, scale: A, and the diagonal of S.
-        a: (many,) set to L from the front, with what children leave to parents from the back.
-        memory: (many / 8, 8) the same memory.
-        kept: (many,) set to the variables of each front in the order of their elimination.
-        front_start, row_start, front_size, eliminated: (fronts,) set to where each front lies in `memory` and `kept`,
-            and to the number of its variables and of those eliminated.
-        delayed: (fronts,) set to the number of variables left to the parent.
-        diagonal, beside: (variables,) set to D in the order of elimination.
-        room: (PANEL + 4, any) to work in, as long as the largest front.
-        place: (variables,) to work in.
-        runs: (2, any) to work in, longer than the largest front.
-        totals: (6,) set to negative, zero and two-variable pivots, delays, the largest front and the memory's use.
+        pattern: `FrontPattern`. matrix: `ScaledMatrix`.
+        threshold: no entry of L exceeds its inverse by much.
+        factors: `FactorArrays`, written. places: `FrontPlaces`, written. space: `FactorSpace`.
     """
+    tree, own, rows, size = pattern.tree, pattern.own, pattern.rows, pattern.size
+    entry_start, entry = pattern.entry_start, pattern.entry
+    entry_row, entry_column, values, scale = matrix.row, matrix.column, matrix.values, matrix.scale
+    a, kept = factors.numbers, factors.kept
+    front_start, row_start, front_size, eliminated = places.start, places.row, places.size, places.eliminated
+    room, place, delayed, totals = space.room, space.place, space.delayed, space.totals
     fronts = tree.size
     for k in range(6):
         totals[k] = 0
@@ -133,13 +168,12 @@ def factorize(
         child = children[s]
         while child != -1:
             remaining = front_size[child] - eliminated[child]
-            _extend(a, top, step, left[child], remaining, place, kept, row_start[child] + eliminated[child], runs)
+            begin = row_start[child] + eliminated[child]
+            _extend(a, top, step, left[child], remaining, kept[begin : begin + remaining], space)
             back = max(back, left[child] + remaining * remaining)
             child = siblings[child]
-        found = eliminate(
-            a, memory, top, step, count, summed, threshold, tree[s] == -1, kept, row, diagonal, beside, done, room,
-            totals,
-        )  # fmt: skip
+        front = Front(top, step, count, summed, row)
+        found = eliminate(factors, front, done, threshold, tree[s] == -1, room, totals)
         front_start[s], row_start[s], front_size[s], eliminated[s] = top, row, count, found
         delayed[s] = summed - found
         totals[3] += delayed[s]
@@ -179,8 +213,10 @@ def _dot(x, y):
 
 
 @driver
-def substitute(a, kept, front_start, row_start, front_size, eliminated, diagonal, beside, scale, right, room):
+def substitute(factors, places, scale, right, room):
     """Solve A x = right with the factors of `factorize`; `right` (right sides, variables) becomes x."""
+    a, kept, diagonal, beside = factors.numbers, factors.kept, factors.diagonal, factors.beside
+    front_start, row_start, front_size, eliminated = places.start, places.row, places.size, places.eliminated
     fronts = front_start.size
     y = room
     for c in range(right.shape[0]):
@@ -222,18 +258,18 @@ def substitute(a, kept, front_start, row_start, front_size, eliminated, diagonal
 
 
 @driver
-def equilibrate(row, column, values, sweeps, scale, largest):
+def equilibrate(matrix, sweeps, largest):
     """Scale with s so that the largest entry of each row of S A S is near one.
 
     Source: Ruiz (2001), A scaling algorithm to equilibrate both rows and columns norms in matrices, report
     RAL-TR-2001-034.
 
     Args:
-        row, column, values: A; of entries of one place, the largest counts.
+        matrix: `ScaledMatrix` of which S is written; of entries of one place, the largest counts.
         sweeps: how often the scale is improved.
-        scale: (variables,) set to s.
         largest: (variables,) to work in.
     """
+    row, column, values, scale = matrix.row, matrix.column, matrix.values, matrix.scale
     for v in range(scale.size):
         scale[v] = 1.0
     for _ in range(sweeps):

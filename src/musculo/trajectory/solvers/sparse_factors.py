@@ -11,9 +11,19 @@ from typing import Any
 import numpy as np
 
 from musculo.arrays import FloatArray, IntArray
-from musculo.kernels.sparse.dense_front import PANEL, ROWS
-from musculo.kernels.sparse.elimination import fronts, group, touch
-from musculo.kernels.sparse.factors import DONE, NUMBERS, equilibrate, factorize, substitute
+from musculo.kernels.sparse.dense_front import PANEL, ROWS, FactorArrays
+from musculo.kernels.sparse.elimination import FrontLists, Graph, Groups, fronts, group, touch
+from musculo.kernels.sparse.factors import (
+    DONE,
+    NUMBERS,
+    FactorSpace,
+    FrontPattern,
+    FrontPlaces,
+    ScaledMatrix,
+    equilibrate,
+    factorize,
+    substitute,
+)
 from musculo.trajectory.solvers.ipopt_library import casadi_folder
 
 # Scales change little after so many sweeps.
@@ -40,78 +50,77 @@ class SparseFactors:
         self.zero = 0  # columns of which nothing is left
         self.delayed = 0  # columns, each counted at every front that it left
         self._row, self._column = np.asarray(row, dtype=np.int64), np.asarray(column, dtype=np.int64)
-        self._fronts = _ordered(self._row, self._column, count)
-        tree, own, rows, size = self._fronts[:4]
-        fronts_all = np.diff(own)
+        self._pattern = _ordered(self._row, self._column, count)
+        fronts_all = np.diff(self._pattern.own)
         largest = int(fronts_all.max())
-        columns = int(size @ (fronts_all + ROWS))
-        self._scale, self._work, self._place = np.ones(count), np.zeros(count), np.zeros(count, dtype=np.int64)
+        columns = int(self._pattern.size @ (fronts_all + ROWS))
+        self._scale, self._largest, self._place = np.ones(count), np.zeros(count), np.zeros(count, dtype=np.int64)
         self._diagonal, self._beside = np.zeros(count), np.zeros(count)
-        self._lists = [np.zeros(len(tree), dtype=np.int64) for _ in range(5)]
-        self._make_room(int((1 + _DELAYS) * columns) + 4 * (largest + ROWS) ** 2, 2 * len(rows), 2 * largest)
+        self._delayed = np.zeros(len(self._pattern.tree), dtype=np.int64)
+        self._places = FrontPlaces(*(np.zeros_like(self._delayed) for _ in FrontPlaces._fields))
+        self._make_room(
+            int((1 + _DELAYS) * columns) + 4 * (largest + ROWS) ** 2, 2 * len(self._pattern.rows), 2 * largest
+        )
 
     def factorize(self, values: FloatArray, threshold: float) -> None:
         """The factors of A with these entries; no entry of L exceeds 1 / threshold by much."""
-        equilibrate(self._row, self._column, values, _SWEEPS, self._scale, self._work)
+        matrix = ScaledMatrix(self._row, self._column, values, self._scale)
+        equilibrate(matrix, _SWEEPS, self._largest)
         totals = np.zeros(6, dtype=np.int64)
         while True:
-            done = factorize(
-                *self._fronts, self._row, self._column, values, self._scale, threshold, self._numbers, self._packs,
-                self._kept, *self._lists, self._diagonal, self._beside, self._room, self._place, self._runs, totals,
-            )  # fmt: skip
+            space = FactorSpace(self._room, self._place, self._runs, self._delayed, totals)
+            done = factorize(self._pattern, matrix, threshold, self._factors, self._places, space)
             if done == DONE:
                 break
             more = (2, 1) if done == NUMBERS else (1, 2)
-            self._make_room(more[0] * self._numbers.size, more[1] * self._kept.size, more[1] * self._room.shape[1])
+            kept = self._factors.kept.size
+            self._make_room(more[0] * self._factors.numbers.size, more[1] * kept, more[1] * self._room.shape[1])
         self.negative, self.zero, _, self.delayed, *_ = totals.tolist()
 
     def solve(self, right: FloatArray) -> None:
         """Replace the right sides (sides, rows) by x of A x = right."""
-        substitute(
-            self._numbers, self._kept, *self._lists[:4], self._diagonal, self._beside, self._scale, right,
-            self._room[0],
-        )  # fmt: skip
+        substitute(self._factors, self._places, self._scale, right, self._room[0])
 
     def _make_room(self, numbers: int, indices: int, largest: int) -> None:
-        self._packs = np.empty((numbers // 8 + 1, 8))
-        self._numbers = self._packs.reshape(-1)
-        self._kept = np.zeros(indices, dtype=np.int64)
+        packs, kept = np.empty((numbers // 8 + 1, 8)), np.zeros(indices, dtype=np.int64)
+        self._factors = FactorArrays(packs.reshape(-1), packs, kept, self._diagonal, self._beside)
         width = -(-max(largest, 4 * (PANEL + 1)) // ROWS) * ROWS
         self._room = np.zeros((PANEL + 4, width))
         self._runs = np.zeros((2, width + 1), dtype=np.int64)
 
 
-def _ordered(row: IntArray, column: IntArray, count: int) -> tuple[IntArray, ...]:
-    """The order of elimination, as `factorize` takes it."""
+def _ordered(row: IntArray, column: IntArray, count: int) -> FrontPattern:
+    """The order of elimination."""
     from scipy.sparse import csr_array
 
     off = row != column
     ends = (np.concatenate([row[off], column[off]]), np.concatenate([column[off], row[off]]))
     graph = csr_array((np.ones(len(ends[0]), dtype=np.int8), ends), (count, count))
     graph.sum_duplicates()
-    start, neighbors = graph.indptr.astype(np.int64), graph.indices.astype(np.int64)
+    of_nodes = Graph(graph.indptr.astype(np.int64), graph.indices.astype(np.int64))
 
     def room(*shape: int) -> IntArray:
         return np.zeros(shape, dtype=np.int64)
 
-    order = nested_dissection(start, neighbors)
-    place, parent, group_of, size, touched = (room(count) for _ in range(5))
-    groups = group(start, neighbors, order, place, parent, group_of, size, touched, room(3, count))
-    last = group_of == np.arange(count)
-    front_of, tree, own, rows = room(count), room(groups), room(groups + 1), room((size[last] + touched[last]).sum())
-    linked = room(4, count)
-    fronts(order, parent, group_of, size, touched, front_of, tree, own, rows, linked)
-    eliminated = np.bincount(front_of, minlength=groups)
-    touch(start, neighbors, linked[0], linked[1], front_of, tree, own, rows, eliminated, room(2, count))
+    order = nested_dissection(*of_nodes)
+    groups = Groups(*(room(count) for _ in Groups._fields))
+    number = group(of_nodes, order, room(count), groups, room(3, count))
+    last = groups.group_of == np.arange(count)
+    lists = FrontLists(room(number), room(number + 1), room((groups.size[last] + groups.touched[last]).sum()))
+    front_of, linked = room(count), room(4, count)
+    fronts(order, groups, front_of, lists, linked)
+    eliminated = np.bincount(front_of, minlength=number)
+    touch(of_nodes, linked, front_of, lists, eliminated, room(2, count))
+    tree, own, rows = lists
     # the rows of a front in the order of their elimination, so that those of children follow each other in parents
     lengths = np.diff(own)
     of_own = np.arange(len(rows)) - np.repeat(own[:-1], lengths) < np.repeat(eliminated, lengths)
     position = np.empty(count, dtype=np.int64)
     position[rows[of_own]] = np.arange(count)
-    rows = rows[np.argsort(np.repeat(np.arange(groups), lengths) * count + position[rows])]
+    rows = rows[np.argsort(np.repeat(np.arange(number), lengths) * count + position[rows])]
     owner = np.minimum(front_of[row], front_of[column])
-    entry_start = np.concatenate([[0], np.cumsum(np.bincount(owner, minlength=groups))])
-    return tree, own, rows, eliminated, entry_start, np.argsort(owner, kind="stable")
+    entry_start = np.concatenate([[0], np.cumsum(np.bincount(owner, minlength=number))])
+    return FrontPattern(tree, own, rows, eliminated, entry_start, np.argsort(owner, kind="stable"))
 
 
 def nested_dissection(start: IntArray, neighbors: IntArray) -> IntArray:
