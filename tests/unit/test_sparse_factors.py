@@ -134,7 +134,7 @@ def test_nested_dissection_keeps_a_grid_sparse():
     assert sorted(order) == list(range(side**2))
     factors = factors_of(grid + 8 * sp.eye_array(side**2, format="csr"))
     # a band would hold side^3 numbers; dissection needs a multiple of side^2 log2(side)
-    assert (factors._lists[3] * factors._lists[2]).sum() < 0.55 * side**3
+    assert (factors._places.eliminated * factors._places.size).sum() < 0.55 * side**3
 
 
 @pytest.mark.parametrize("exact", [False, True])

@@ -277,10 +277,9 @@ class _Run:
 
             return guarded(call)
 
-        def hessian(
-            n: int, x: Any, new: bool, factor: float, m: int, pull: Any, new_pull: bool, entries: int,
-            row: Any, column: Any, value: Any, data: Any,
-        ) -> bool:  # fmt: skip
+        def hessian(*given: Any) -> bool:
+            n, x, _, factor, m, pull, _, entries, row, column, value, _ = given
+
             def call() -> None:
                 if not value:
                     _fill_pattern(row, column, self.program.hessian_pattern)
@@ -289,10 +288,8 @@ class _Run:
 
             return guarded(call) if self.exact else False
 
-        def after_iteration(
-            mode: int, iteration: int, objective: float, violation: float, dual: float, barrier: float, step: float,
-            regularization: float, dual_length: float, length: float, trials: int, data: Any,
-        ) -> bool:  # fmt: skip
+        def after_iteration(mode: int, *given: Any) -> bool:
+            iteration, objective, violation, dual, barrier, step, regularization, _, length, _, _ = given
             self.last = Progress(
                 iteration, objective, violation, dual, barrier, step, regularization, length, mode == 1
             )

@@ -15,7 +15,7 @@ from collections.abc import Callable
 from ctypes import POINTER, c_double, c_int
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -26,6 +26,59 @@ _INTS, _DOUBLES = POINTER(c_int), POINTER(c_double)
 # Places in INFO: the outcome, what the two kinds of arrays need, and negative eigenvalues.
 _OUTCOME, _NUMBERS, _INDICES, _NEGATIVE = 0, 8, 9, 23
 _SINGULAR, _FAILED = 4, -1
+
+
+class _Analysis(NamedTuple):
+    """What IPOPT gives MA57AD: pointers, as all of these are."""
+
+    n: Any
+    entries: Any
+    row: Any
+    column: Any
+    size: Any
+    keep: Any
+    work: Any
+    control: Any
+    info: Any
+    figures: Any
+
+
+class _Factorization(NamedTuple):
+    """What it gives MA57BD."""
+
+    n: Any
+    entries: Any
+    values: Any
+    numbers: Any
+    numbers_size: Any
+    indices: Any
+    indices_size: Any
+    size: Any
+    keep: Any
+    work: Any
+    control: Any
+    tolerances: Any
+    info: Any
+    figures: Any
+
+
+class _Solution(NamedTuple):
+    """What it gives MA57CD."""
+
+    job: Any
+    n: Any
+    numbers: Any
+    numbers_size: Any
+    indices: Any
+    indices_size: Any
+    sides: Any
+    right: Any
+    leading: Any
+    work: Any
+    work_size: Any
+    more: Any
+    control: Any
+    info: Any
 
 
 @cache
@@ -55,12 +108,14 @@ class Ma57:
         self._raised = raised
         kinds: dict[str, tuple[Any, ...]] = {
             "ma57id_": (_nothing, _DOUBLES, _INTS),
-            "ma57ad_": (self._analyze, *[_INTS] * 9, _DOUBLES),
+            "ma57ad_": (lambda *x: self._analyze(_Analysis(*x)), *[_INTS] * 9, _DOUBLES),
             "ma57bd_": (
-                self._factorize, _INTS, _INTS, _DOUBLES, _DOUBLES, *[_INTS] * 7, _DOUBLES, _INTS, _DOUBLES,
+                lambda *x: self._factorize(_Factorization(*x)),
+                *[_INTS] * 2, *[_DOUBLES] * 2, *[_INTS] * 7, _DOUBLES, _INTS, _DOUBLES,
             ),
             "ma57cd_": (
-                self._solve, _INTS, _INTS, _DOUBLES, *[_INTS] * 4, _DOUBLES, _INTS, _DOUBLES, *[_INTS] * 4,
+                lambda *x: self._solve(_Solution(*x)),
+                *[_INTS] * 2, _DOUBLES, *[_INTS] * 4, _DOUBLES, _INTS, _DOUBLES, *[_INTS] * 4,
             ),
             "ma57ed_": (_nothing, *[_INTS] * 3, _DOUBLES, _INTS, _DOUBLES, *[_INTS] * 5),
         }  # fmt: skip
@@ -80,41 +135,33 @@ class Ma57:
             info[_OUTCOME] = _FAILED
             self._raised(error)
 
-    def _analyze(
-        self, n: Any, entries: Any, row: Any, column: Any, size: Any, keep: Any, work: Any, control: Any, info: Any,
-        figures: Any,
-    ) -> None:  # fmt: skip
+    def _analyze(self, x: _Analysis) -> None:
         def call() -> int:
-            rows, columns = (np.ctypeslib.as_array(one, (entries[0],)).astype(np.int64) - 1 for one in (row, column))
-            self.factors.append(SparseFactors(rows, columns, n[0]))
-            keep[0] = len(self.factors) - 1
-            info[_NUMBERS] = info[_INDICES] = 1
+            entries = (x.entries[0],)
+            rows, columns = (np.ctypeslib.as_array(one, entries).astype(np.int64) - 1 for one in (x.row, x.column))
+            self.factors.append(SparseFactors(rows, columns, x.n[0]))
+            x.keep[0] = len(self.factors) - 1
+            x.info[_NUMBERS] = x.info[_INDICES] = 1
             return 0
 
-        self._guarded(info, call)
+        self._guarded(x.info, call)
 
-    def _factorize(
-        self, n: Any, entries: Any, values: Any, numbers: Any, numbers_size: Any, indices: Any, indices_size: Any,
-        size: Any, keep: Any, work: Any, control: Any, tolerances: Any, info: Any, figures: Any,
-    ) -> None:  # fmt: skip
+    def _factorize(self, x: _Factorization) -> None:
         def call() -> int:
-            factors = self.factors[keep[0]]
-            factors.factorize(np.ctypeslib.as_array(values, (entries[0],)), tolerances[0])
-            indices[0] = keep[0]
-            info[_NEGATIVE] = factors.negative
+            factors = self.factors[x.keep[0]]
+            factors.factorize(np.ctypeslib.as_array(x.values, (x.entries[0],)), x.tolerances[0])
+            x.indices[0] = x.keep[0]
+            x.info[_NEGATIVE] = factors.negative
             return _SINGULAR if factors.zero else 0
 
-        self._guarded(info, call)
+        self._guarded(x.info, call)
 
-    def _solve(
-        self, job: Any, n: Any, numbers: Any, numbers_size: Any, indices: Any, indices_size: Any, sides: Any,
-        right: Any, leading: Any, work: Any, work_size: Any, more: Any, control: Any, info: Any,
-    ) -> None:  # fmt: skip
+    def _solve(self, x: _Solution) -> None:
         def call() -> int:
-            self.factors[indices[0]].solve(np.ctypeslib.as_array(right, (sides[0], n[0])))
+            self.factors[x.indices[0]].solve(np.ctypeslib.as_array(x.right, (x.sides[0], x.n[0])))
             return 0
 
-        self._guarded(info, call)
+        self._guarded(x.info, call)
 
 
 def _nothing(*arguments: Any) -> None:
