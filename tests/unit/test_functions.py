@@ -28,7 +28,7 @@ from musculo.functions import (
     compile_functions,
 )
 from musculo.kernels.compiler.parts import kernel
-from musculo.kernels.functions.function_values import Arguments, evaluate, evaluate_many, evaluate_multivariate
+from musculo.kernels.functions.function_values import evaluate, evaluate_many, evaluate_multivariate
 from musculo.kernels.scalar.packed import WIDTH, lanes
 
 # A handful of operations on numbers of order one.
@@ -150,7 +150,7 @@ def test_table_holds_functions_of_all_kinds():
 
 @kernel
 def _packed_multivariate(table, m, x, rows, out):
-    evaluate_multivariate(table, 0, Arguments(lanes(x), rows, 0), 0, lanes(out), 0)
+    evaluate_multivariate(table, (0, m), lanes(x), rows, 0, 0, lanes(out), 0)
 
 
 def test_multivariate_functions_take_packs_of_lanes():

@@ -22,7 +22,7 @@ from musculo.kernels.absolute.constraint_terms import CONSTANT, FUNCTION, NUMBER
 from musculo.kernels.absolute.moving_frames import load9
 from musculo.kernels.compiler.parts import inline, kernel
 from musculo.kernels.functions.function_lanes import evaluate_function
-from musculo.kernels.functions.function_values import Arguments, evaluate_multivariate
+from musculo.kernels.functions.function_values import evaluate_multivariate
 from musculo.kernels.scalar.scalars import like
 from musculo.kernels.scalar.vectors import accumulate3, add, cross, dot, load3, rotate_back, scale
 
@@ -58,8 +58,7 @@ def _function(system, table, t, x, W, lane):
         W[scratch + 1, lane] = f1
         W[scratch + 2, lane] = f2
     else:
-        arguments = Arguments(x, system.argument_rows, first)
-        evaluate_multivariate(table, i, arguments, lane, W, scratch)
+        evaluate_multivariate(table, (i, m), x, system.argument_rows, first, lane, W, scratch)
     return m
 
 

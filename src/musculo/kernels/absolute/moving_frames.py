@@ -22,7 +22,7 @@ from musculo.kernels.absolute.absolute_system import (
 from musculo.kernels.absolute.euler_parameter_tuples import about, product, rotation, turned, unit
 from musculo.kernels.compiler.parts import inline, kernel
 from musculo.kernels.functions.function_lanes import evaluate_function
-from musculo.kernels.functions.function_values import Arguments, evaluate_multivariate
+from musculo.kernels.functions.function_values import evaluate_multivariate
 from musculo.kernels.scalar.scalars import like
 from musculo.kernels.scalar.vectors import add, add_scaled, cross, load3, rotate, scale, store3, subtract
 
@@ -145,7 +145,7 @@ def function_motion(system, table, f, state, moving, placed, lane):
             W[scratch + 1, lane] = slope
             W[scratch + 2, lane] = bend
         else:
-            evaluate_multivariate(table, function, Arguments(x, system.argument_rows, start), lane, W, scratch)
+            evaluate_multivariate(table, (function, m), x, system.argument_rows, start, lane, W, scratch)
             value = W[scratch, lane]
         direction = rotate(rotation(p), axis) if j < 3 else axis
         rate, bent = zero, zero

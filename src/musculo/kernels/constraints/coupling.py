@@ -11,7 +11,7 @@ from typing import NamedTuple
 from musculo.arrays import FloatArray, IntArray
 from musculo.kernels.compiler.parts import kernel
 from musculo.kernels.functions.function_lanes import evaluate_function
-from musculo.kernels.functions.function_values import Arguments, evaluate_multivariate
+from musculo.kernels.functions.function_values import evaluate_multivariate
 
 
 class Couplings(NamedTuple):
@@ -40,7 +40,7 @@ def follow(couplings, table, q, slopes, lane):
                 slopes[row + 1, lane] = f1
                 slopes[row + 2, lane] = f2
         else:
-            evaluate_multivariate(table, function, Arguments(q, couplings.inputs, first), lane, slopes, row)
+            evaluate_multivariate(table, (function, m), q, couplings.inputs, first, lane, slopes, row)
         q[couplings.dependent[r], lane] = couplings.scale[r] * slopes[row, lane]
 
 

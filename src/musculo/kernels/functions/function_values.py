@@ -6,11 +6,8 @@ Arguments are float64 or complex128: comparisons look at the real part and resul
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
 
-from musculo.arrays import FloatArray, IntArray
 from musculo.kernels.compiler.parts import kernel
 from musculo.kernels.scalar.scalars import like, sincos
 
@@ -34,14 +31,6 @@ def evaluate(table, i, x):
     return scale * f, scale * f1, scale * f2, scale * f3
 
 
-class Arguments(NamedTuple):
-    """Arguments of a function: x[rows[first + k], lane], k = 0 .. m - 1."""
-
-    x: FloatArray  # (all, lanes)
-    rows: IntArray
-    first: int
-
-
 @kernel
 def evaluate_many(table, i, x, rows, first, lane, out, row):
     """Function i of m = table.n_arguments[i] arguments x[rows[first + k], lane], k = 0 .. m - 1.
@@ -51,7 +40,7 @@ def evaluate_many(table, i, x, rows, first, lane, out, row):
     """
     m = table.n_arguments[i]
     if table.kinds[i] == MULTIVARIATE:
-        evaluate_multivariate(table, i, Arguments(x, rows, first), lane, out, row)
+        evaluate_multivariate(table, (i, m), x, rows, first, lane, out, row)
     elif m == 0:
         out[row, lane] = table.scales[i] * table.data[table.data_offsets[i]]
     else:
@@ -133,13 +122,13 @@ def _fourier(table, i, x):
 
 
 @kernel
-def evaluate_multivariate(table, i, arguments, lane, out, row):
-    """A MULTIVARIATE function i of `Arguments`, as in `evaluate_many`; the scalar may also be a pack of lanes.
+def evaluate_multivariate(table, which, x, rows, first, lane, out, row):
+    """A MULTIVARIATE function, which = (i, m) of m arguments, as in `evaluate_many`; the scalar may also be a pack of lanes.
 
     It is sum_k p_k(x_1 .. x_m-1) g_k(x_m): a monomial p of all variables but the last, a polynomial g of the last.
     """
-    x, rows, first = arguments.x, arguments.rows, arguments.first
-    m, scale = table.n_arguments[i], table.scales[i]
+    i, m = which
+    scale = table.scales[i]
     hessian = row + 1 + m
     last = m - 1
     for k in range(1 + m + m * m):
@@ -155,19 +144,19 @@ def evaluate_multivariate(table, i, arguments, lane, out, row):
             g1 = g1 * y + g
             g = g * y + scale * table.data[start + j]
         start += degree + 1
-        p = _monomial(table, exponents, last, arguments, lane, -1, -1)
+        p = _monomial(table, exponents, last, x, rows, first, lane, (-1, -1))
         out[row, lane] += p * g
         out[row + 1 + last, lane] += p * g1
         out[hessian + last * m + last, lane] += p * (2.0 * g2)
         for a in range(last):
             if table.exponents[exponents + a] == 0:
                 continue
-            p1 = _monomial(table, exponents, last, arguments, lane, a, -1)
+            p1 = _monomial(table, exponents, last, x, rows, first, lane, (a, -1))
             out[row + 1 + a, lane] += p1 * g
             out[hessian + a * m + last, lane] += p1 * g1
             for b in range(a, last):
                 if table.exponents[exponents + b] > 0:
-                    p2 = _monomial(table, exponents, last, arguments, lane, a, b)
+                    p2 = _monomial(table, exponents, last, x, rows, first, lane, (a, b))
                     out[hessian + a * m + b, lane] += p2 * g
     for a in range(1, m):
         for b in range(a):
@@ -175,9 +164,9 @@ def evaluate_multivariate(table, i, arguments, lane, out, row):
 
 
 @kernel
-def _monomial(table, exponents, n, arguments, lane, a, b):
-    """x_1^e_1 ... x_n^e_n, differentiated by x_a and by x_b (each -1 for not at all)."""
-    x, rows, first = arguments.x, arguments.rows, arguments.first
+def _monomial(table, exponents, n, x, rows, first, lane, by):
+    """x_1^e_1 ... x_n^e_n, differentiated by x_a and by x_b, by = (a, b), each -1 for not at all."""
+    a, b = by
     product = like(x[rows[first], lane], 1.0)
     for j in range(n):
         power = table.exponents[exponents + j]

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from musculo.kernels.compiler.parts import inline, kernel, spliced
 from musculo.kernels.functions.function_lanes import evaluate_function
-from musculo.kernels.functions.function_values import Arguments, evaluate_multivariate
+from musculo.kernels.functions.function_values import evaluate_multivariate
 from musculo.kernels.scalar.scalars import like, sincos, square_root
 from musculo.kernels.scalar.vectors import (
     add,
@@ -134,7 +134,7 @@ def place_functions(tree, table, i, q, u, moving, W, lane):
             W[scratch + 1, lane] = f1
             W[scratch + 2, lane] = f2
         else:
-            evaluate_multivariate(table, function, Arguments(q, tree.argument_rows, start), lane, W, scratch)
+            evaluate_multivariate(table, (function, m), q, tree.argument_rows, start, lane, W, scratch)
             f = W[scratch, lane]
         direction = rotate(R, axis) if j < 3 else (axis[0] + zero, axis[1] + zero, axis[2] + zero)
         rate, curvature = zero, zero
