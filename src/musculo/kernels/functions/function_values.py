@@ -123,7 +123,7 @@ def _fourier(table, i, x):
 
 @kernel
 def evaluate_multivariate(table, which, x, rows, first, lane, out, row):
-    """A MULTIVARIATE function, which = (i, m) of m arguments, as in `evaluate_many`; the scalar may also be a pack of lanes.
+    """A MULTIVARIATE function, which = (i, m) of m arguments, as in `evaluate_many`; the scalar may be a pack of lanes.
 
     It is sum_k p_k(x_1 .. x_m-1) g_k(x_m): a monomial p of all variables but the last, a polynomial g of the last.
     """
