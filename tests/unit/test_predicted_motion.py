@@ -293,3 +293,21 @@ def test_parts_of_the_wrong_kind_are_named():
 def test_coupled_coordinates_are_no_variables():
     leg = read_osim(MODEL_FILE)
     assert [one.name for one in model_coordinates(leg)] == ["hip_flexion", "knee_flexion", "ankle_dorsiflexion"]
+
+
+@pytest.mark.parametrize("transcription", [HermiteSimpson(5), BSplines(6)], ids=repr)
+@pytest.mark.parametrize("name", ["x/accelleration", "x/Acceleration", "x/accel", "X/acceleration"])
+def test_a_misspelled_rate_is_no_equation(name, transcription):
+    with pytest.raises(InvalidInput, match=r"rate of no state; did you mean 'x/acceleration'\?"):
+        slide(dynamics=Formula(lambda f: f, "force", name)).solve(transcription)
+
+
+def test_equations_have_names_of_their_own():
+    with pytest.raises(InvalidInput, match=r"'knee/acceleration' is the rate of no state; rates are x/speed"):
+        slide(dynamics=Formula(lambda f: f, "force", "knee/acceleration")).program(Trapezoidal(3))
+    tank = (State("tank", (0, 1), rate="flow"), State("heat", (0, 1)), Control("heat_rate"), Control("flow"))
+    with pytest.raises(InvalidInput, match=r"did you mean 'heat_rate'\?"):
+        Problem(tank, 1.0, Formula(lambda f: f, "flow", "heat_rates")).program(Trapezoidal(3))
+    for name in ("x/moment", "x/equilibrium", "balance", "heat_balance", "x/acceleration_error", "x_rate"):
+        rows = slide(dynamics=Formula(lambda f, a: f - a, ("force", "x/acceleration"), name)).program(Trapezoidal(3))
+        assert f"{name}[0]" in rows.row_names

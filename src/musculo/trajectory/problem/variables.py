@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from difflib import SequenceMatcher
 
 import numpy as np
 
 from musculo.errors import InvalidInput, UnknownName
 from musculo.model.model import Model
 from musculo.trajectory.transcription.discretization import DURATION, TIME, Signal
+
+# A name that resembles another one this much is it, misspelled: `x_rates` is `x_rate`, `knee/moment` no acceleration.
+_RESEMBLES = 0.8
 
 Limits = float | tuple[float, float] | None
 """A number that something equals, or its lower and upper limit, or None where there is no limit."""
@@ -197,7 +201,31 @@ def signals_of(variables: Sequence[Variable], given: Sequence[str], rates_are_va
             found.pop(rate, None)
         elif rate not in found:
             raise UnknownName("rate", rate, [*found, *given], "the variables and the outputs of the dynamics")
+    free = [rate for rate in rates if rate not in given]
+    for name in given:
+        if name in rates:
+            continue
+        meant = next((rate for rate in free if _misspelled(name, rate)), None)
+        if meant is not None or name.endswith("/acceleration"):
+            raise InvalidInput(
+                f"dynamics: their output {name!r} is the rate of no state"
+                + (f"; did you mean {meant!r}?" if meant else f"; rates are {', '.join(rates) or 'none at all'}.")
+                + " An output that is no rate is an equation: it would have to be zero; give one a name unlike a rate's"
+            )
     return tuple(found.values())
+
+
+def _misspelled(name: str, rate: str) -> bool:
+    """Whether an output is meant to be a rate: part by part, so that long names of coordinates do not count."""
+    (owner, part), (owner_of_rate, part_of_rate) = (one.rpartition("/")[::2] for one in (name, rate))
+    if name.startswith(f"{rate}_"):
+        return False  # `knee/acceleration_balance` says itself that it is something else
+
+    def alike(one: str, other: str) -> bool:
+        short = len(one) > 2 and other.startswith(one)
+        return short or SequenceMatcher(None, one.lower(), other.lower()).ratio() >= _RESEMBLES
+
+    return alike(part, part_of_rate) and (owner == owner_of_rate or alike(owner, owner_of_rate))
 
 
 def _signal(name: str, kind: str, rate: str, limits: Limits, scale: float | None) -> Signal:
