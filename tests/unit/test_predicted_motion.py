@@ -311,3 +311,10 @@ def test_equations_have_names_of_their_own():
     for name in ("x/moment", "x/equilibrium", "balance", "heat_balance", "x/acceleration_error", "x_rate"):
         rows = slide(dynamics=Formula(lambda f, a: f - a, ("force", "x/acceleration"), name)).program(Trapezoidal(3))
         assert f"{name}[0]" in rows.row_names
+
+
+def test_a_formula_with_wrong_slopes_starts_no_search():
+    """The force starts at 0, where |f| has no slope: a point within limits shows it."""
+    burnt = Integral(Formula(lambda f: abs(f), "force", "fuel"))
+    with pytest.raises(InvalidInput, match="the slope of 'fuel' by 'force'"):
+        slide(goals=burnt, duration=3.0).solve(HermiteSimpson(5))

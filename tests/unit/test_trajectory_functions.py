@@ -22,6 +22,7 @@ from musculo.trajectory import (
     SupportMargins,
 )
 from musculo.trajectory.functions.deviation import Deviation
+from musculo.trajectory.functions.node_formula import Formula
 from support.dynamics_models import random_tree
 
 KINDS = ("pin", "slider", "gimbal", "universal", "custom_knee", "custom_six")
@@ -194,3 +195,56 @@ def test_curvatures_of_few_coordinates_are_slopes_of_slopes(name):
     for k, e in enumerate(1e-4 * np.eye(v.shape[1])):
         near, far = (slope(v + j * e) - slope(v - j * e) for j in (1, 2))
         assert_allclose(found[:, k], (8 * near - far) / 12e-4, atol=1e-7 * np.abs(found).max())
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        np.abs,
+        lambda x: x * np.sign(x.real) + np.abs(x),
+        lambda x: x.real**2,
+        lambda x: 1e5 + abs(x),
+        lambda x: np.asarray(x, dtype=float) ** 2,
+        lambda x: x * np.conj(x),
+        lambda x: np.sqrt(x * np.conj(x) + 1.0),
+    ],
+)
+def test_a_formula_that_is_not_analytic_is_refused(wrong):
+    x = np.random.default_rng(1).normal(size=(9, 2))
+    with pytest.raises(InvalidInput, match=r"the slope of 'y' by 'b' at .* need an analytic function"):
+        Formula(lambda a, b: (a, a + wrong(b)), ("a", "b"), ("x", "y")).check_slopes(x)
+
+
+def test_slopes_that_are_given_are_those_of_the_function():
+    x = np.linspace(-2.0, 2.0, 7)[:, None]
+    Formula(np.abs, "a", "y", slopes=lambda a: [[np.sign(a)]]).check_slopes(x)
+    with pytest.raises(InvalidInput, match="give slopes= that are those"):
+        Formula(lambda a: a**2, "a", "y", slopes=lambda a: [[5 * a]]).check_slopes(x)
+    with pytest.raises(InvalidInput, match=r"slopes\[0\]\[0\], of 'y' by 'a', is no array of 7 nodes"):
+        Formula(lambda a: a**2, "a", "y", slopes=lambda a: 2 * a).slopes(x)
+    with pytest.raises(InvalidInput, match="does not take complex arrays"):
+        Formula(lambda a: np.interp(a, [0, 1], [0, 1]), "a", "y").slopes(x)
+
+
+@pytest.mark.parametrize(
+    "right",
+    [
+        lambda x: np.tanh(1e6 * x),
+        lambda x: np.exp(200.0 * x),
+        lambda x: np.where(x.real > 0, x, 0.0),
+        lambda x: np.where(x.real > 0, 1e4 * x, x),
+        lambda x: np.sqrt(x**2 + 1e-10),
+        lambda x: np.log(x),
+        lambda x: 1.0 / x,
+        lambda x: (1e9 + x) - 1e9,
+        lambda x: np.sin(x) ** 2 + np.cos(x) ** 2,
+        lambda x: 1e-12 * np.sin(x),
+        lambda x: np.sin(1e5 * x),
+        lambda x: np.ones_like(x),
+        lambda x: x.real > 0,
+    ],
+)
+def test_steep_and_kinked_formulas_pass(right):
+    x = np.concatenate([[0.0], np.geomspace(1e-9, 1e3, 40), -np.geomspace(1e-9, 3.0, 40)])[:, None]
+    with np.errstate(all="ignore"):
+        Formula(right, "x", "y").check_slopes(x)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -14,6 +15,14 @@ from musculo.errors import InvalidInput
 _STEP = 1e-30
 # Of the real difference of complex steps: its error is the square of it and rounding divided by it.
 _SECOND_STEP = 1e-5
+# Of differences that slopes are compared with, relative to the larger of 1 and the variable; the last one to the
+# variable alone. One of these suits any slope, however steep or noisy.
+_TRIED_STEPS = (1e-3, 1e-5, 1e-7, 1e-9, 1e-4)
+# Slopes that are off by less, relative to the larger one, may be differences' own errors; of a function that is not
+# analytic they are mostly zero where they should not be, or twice what they should be.
+_SAME_SLOPE = 0.01
+# Rounding of a function's values, in units of the last place of its terms.
+_ROUNDING = 256 * np.finfo(float).eps
 
 
 class Formula:
@@ -59,9 +68,16 @@ class Formula:
         found = np.empty((nodes, len(self.outputs), len(self.inputs)))
         if self._given is not None:
             given = self._given(*variables.T)
-            for o, row in enumerate(given):
-                for i, one in enumerate(row):
-                    found[:, o, i] = one
+            for o in range(len(self.outputs)):
+                for i in range(len(self.inputs)):
+                    try:
+                        found[:, o, i] = given[o][i]
+                    except (TypeError, ValueError, IndexError) as error:
+                        raise InvalidInput(
+                            f"{self!r}: slopes[{o}][{i}], of {self.outputs[o]!r} by {self.inputs[i]!r}, is no array "
+                            f"of {nodes} nodes and no number; slopes returns {len(self.outputs)} sequences (outputs) "
+                            f"of {len(self.inputs)} of these (inputs)"
+                        ) from error
         else:
             moved = variables.astype(complex)
             for i in range(len(self.inputs)):
@@ -69,6 +85,47 @@ class Formula:
                 found[:, :, i] = self._called(moved).imag / _STEP
                 moved[:, i] = variables[:, i]
         return self.values(variables), found.reshape(nodes, -1)
+
+    def check_slopes(self, variables: FloatArray) -> None:
+        """An error where slopes are not those of the values: of a function that is not analytic complex steps are not.
+
+        Slopes dy/dv must agree with a difference from the left, from the right or of both, for one step at least.
+        Steep slopes, kinks and limits of the domain (values that are not finite) thus pass.
+
+        Args:
+            variables: (nodes, inputs) points to look at.
+        """
+        with warnings.catch_warnings(), np.errstate(all="ignore"):
+            warnings.simplefilter("ignore", np.exceptions.ComplexWarning)
+            y, found = self.slopes(variables)
+            found = found.reshape(len(variables), len(self.outputs), len(self.inputs))
+            terms = np.abs(y) + np.abs(found * variables[:, None, :]).sum(axis=2)
+            for i, name in enumerate(self.inputs):
+                slope, agrees, size = found[:, :, i], np.zeros(y.shape, dtype=bool), np.abs(variables[:, i])
+                sizes = [np.maximum(1.0, size)] * (len(_TRIED_STEPS) - 1) + [np.maximum(1e-12, size)]
+                noise = _ROUNDING * terms / (_TRIED_STEPS[0] * sizes[0][:, None])
+                for step in (step * one for step, one in zip(_TRIED_STEPS, sizes, strict=True)):
+                    rises: list[FloatArray] = []
+                    for moved in (variables.copy(), variables.copy()):
+                        moved[:, i] += step if not rises else -step
+                        rises.append((self.values(moved) - y) / (moved[:, i] - variables[:, i])[:, None])
+                    central = (rises[0] + rises[1]) / 2.0
+                    for one in (*rises, central):
+                        enough = _SAME_SLOPE * np.maximum(np.abs(one), np.abs(slope)) + noise
+                        agrees |= ~(np.abs(one - slope) > enough)  # what is not finite is not looked at
+                for node, output in np.argwhere(~agrees)[:1]:
+                    how = (
+                        "complex steps, by which slopes are found, need an analytic function: in place of abs, sign, "
+                        "max or conversions to float use np.where with conditions on .real, or np.sqrt(x**2 + 1e-6); "
+                        "or give slopes="
+                        if self._given is None
+                        else "give slopes= that are those of the function"
+                    )
+                    raise InvalidInput(
+                        f"{self!r}: the slope of {self.outputs[output]!r} by {name!r} at "
+                        f"{variables[node, i]:.6g} is {slope[node, output]:.6g}, but the values rise by "
+                        f"{central[node, output]:.6g}; {how}"
+                    )
 
     def curvatures(self, variables: FloatArray, multipliers: FloatArray) -> FloatArray:
         """(nodes, entries) by real differences of complex steps, to about ten digits."""
@@ -86,7 +143,15 @@ class Formula:
         return found
 
     def _called(self, variables: Any) -> Any:
-        given = self.function(*variables.T)
+        try:
+            given = self.function(*variables.T)
+        except TypeError as error:
+            if not np.iscomplexobj(variables):
+                raise
+            raise InvalidInput(
+                f"{self!r}: the function does not take complex arrays, which give its slopes ({error}); use functions "
+                "that do, or give slopes="
+            ) from error
         parts = given if isinstance(given, tuple | list) else (given,)
         if len(parts) != len(self.outputs):
             raise InvalidInput(f"{self!r}: the function returns {len(parts)} arrays for {len(self.outputs)} outputs")

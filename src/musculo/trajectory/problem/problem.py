@@ -9,7 +9,9 @@ from typing import Any
 
 import numpy as np
 
+from musculo.arrays import FloatArray
 from musculo.errors import InvalidInput, MusculoWarning, UnknownName
+from musculo.trajectory.functions.node_formula import Formula
 from musculo.trajectory.node_function import NodeFunction
 from musculo.trajectory.predicted_motion import PredictedMotion, motion_of_outcome
 from musculo.trajectory.problem.constraints import Constraint, Throughout, limit_block
@@ -135,6 +137,7 @@ class Problem:
         d = program.discretization
         values, T = guessed(d, self._all_variables, limits_of(self.duration), self.start_time, guess)
         start = np.clip(d.variables_of(values, T), program.lower, program.upper)
+        self._check_formulas(program, start)
         chosen: dict[str, str | float | int] = dict(options or {})
         warm = None
         if isinstance(guess, PredictedMotion):
@@ -170,6 +173,21 @@ class Problem:
                     MusculoWarning,
                     stacklevel=3,
                 )
+
+    def _check_formulas(self, program: NodeProgram, start: FloatArray) -> None:
+        """An error where slopes of a formula are wrong, at the start of the search or somewhere within limits."""
+        d = program.discretization
+        values = d.node_variables(start)
+        inside, rng = values.copy(), np.random.default_rng(0)
+        for one in d.signals:
+            now = values[:, d.column(one.name)]
+            low = np.full(len(now), one.lower) if np.isfinite(one.lower) else np.minimum(now, one.upper) - one.scale
+            high = np.full(len(now), one.upper) if np.isfinite(one.upper) else np.maximum(now, one.lower) + one.scale
+            inside[:, d.column(one.name)] = rng.uniform(low, high)
+        for source in program.sources:
+            if isinstance(source.function, Formula):
+                for v in (values, inside):
+                    source.function.check_slopes(np.ascontiguousarray(v[np.ix_(source.nodes, source.columns)]))
 
     # --- its parts ----------------------------------------------------------------------------------------------------
     @property
