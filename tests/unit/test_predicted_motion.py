@@ -318,3 +318,26 @@ def test_a_formula_with_wrong_slopes_starts_no_search():
     burnt = Integral(Formula(lambda f: abs(f), "force", "fuel"))
     with pytest.raises(InvalidInput, match="the slope of 'fuel' by 'force'"):
         slide(goals=burnt, duration=3.0).solve(HermiteSimpson(5))
+
+
+@pytest.mark.parametrize("transcription", [BSplines(8), BSplines(6, points=2), HermiteSimpson(6), Radau(5, 3)], ids=repr)
+@pytest.mark.parametrize("between", [(0.48, 0.52), (0.501, 0.502), (0.45, 0.5), (0.3, 0.3)])
+def test_limits_in_a_short_part_of_a_motion_hold_there(between, transcription):
+    """Also where none of the nodes that the transcription has by itself lies in it."""
+    free = slide(goals=Smoothness("*/acceleration"), duration=1.0, dynamics=()).with_(
+        variables=(Coordinate("x", (-3.0, 3.0), None, None, 0, 1, 0, 0),),
+        constraints=Throughout("x/value", (0.9, 1.0), between=between),
+    )
+    motion = free.solve(transcription)
+    assert motion.solved
+    assert motion.at(between[:1] if between[0] == between[1] else between).column("x/value").min() > 0.9 - 1e-6
+    assert not motion.violations(finer=10, threshold=1e-3)
+
+
+def test_parts_of_a_motion_without_a_node_are_named():
+    # at the start Radau's points have no control, so that no limit holds
+    with pytest.raises(InvalidInput, match=r"between=\(0.0, 0.0\): .* give At\(0, \.\.\.\)"):
+        slide(constraints=Throughout("force", (0.0, 0.5), between=(0.0, 0.0))).program(Radau(5, 3))
+    for transcription in (BSplines(8), HermiteSimpson(5)):
+        with pytest.raises(InvalidInput, match="1.5 is no fraction of the duration"):
+            slide(constraints=At(1.5, "force", 0.0)).program(transcription)

@@ -41,7 +41,8 @@ class BSplines:
     Args:
         control_points: of every spline, more than `degree`.
         degree: of the polynomials; 3 for cubic splines, whose accelerations are continuous.
-        points: of every span between two knots, 2 or more; a limit holds at these only.
+        points: of every span between two knots, 2 or more; a limit holds at these only, and at moments that constraints
+            name: that of `At`, the ends of `between`.
         knots: fractions of the duration where polynomials meet, from 0 to 1; evenly spaced by default.
         limit_points: whether limits of values hold for control points and so at all times: a spline stays in the convex
             hull of its control points. Otherwise they hold at the points of every span.
@@ -102,7 +103,8 @@ class BSplines:
         fractions, weights, left = self._quadrature(breaks, int(max(orders.values(), default=0)))
         greville = self._equation_points()
         main = len(fractions)
-        extra = [one for one in dict.fromkeys((0.0, 1.0, *at)) if np.abs(fractions - one).min() > 1e-9]
+        moments = mesh_of((0.0, 1.0), at)
+        extra = moments[np.abs(moments[:, None] - fractions).min(axis=1) > 1e-9]
         fractions = np.concatenate([fractions, greville, extra])
         left = np.concatenate([left, np.zeros(len(greville) + len(extra), dtype=bool)])
         weights = np.concatenate([weights, np.zeros(len(greville) + len(extra))])
@@ -128,7 +130,7 @@ class BSplines:
             weights=weights,
             stages=span // self.degree,
             collocated=np.arange(main, main + len(greville)),
-            limited=np.arange(main),
+            limited=np.delete(np.arange(len(fractions)), np.arange(main, main + len(greville))),
             orders=order_of,
             point_limits=self._point_limits(bases, by_name, len(variables.names)),
         )
