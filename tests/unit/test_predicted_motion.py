@@ -320,7 +320,9 @@ def test_a_formula_with_wrong_slopes_starts_no_search():
         slide(goals=burnt, duration=3.0).solve(HermiteSimpson(5))
 
 
-@pytest.mark.parametrize("transcription", [BSplines(8), BSplines(6, points=2), HermiteSimpson(6), Radau(5, 3)], ids=repr)
+@pytest.mark.parametrize(
+    "transcription", [BSplines(8), BSplines(6, points=2), HermiteSimpson(6), Radau(5, 3)], ids=repr
+)
 @pytest.mark.parametrize("between", [(0.48, 0.52), (0.501, 0.502), (0.45, 0.5), (0.3, 0.3)])
 def test_limits_in_a_short_part_of_a_motion_hold_there(between, transcription):
     """Also where none of the nodes that the transcription has by itself lies in it."""
@@ -339,5 +341,38 @@ def test_parts_of_a_motion_without_a_node_are_named():
     with pytest.raises(InvalidInput, match=r"between=\(0.0, 0.0\): .* give At\(0, \.\.\.\)"):
         slide(constraints=Throughout("force", (0.0, 0.5), between=(0.0, 0.0))).program(Radau(5, 3))
     for transcription in (BSplines(8), HermiteSimpson(5)):
-        with pytest.raises(InvalidInput, match="1.5 is no fraction of the duration"):
+        with pytest.raises(InvalidInput, match=r"1\.5 is no fraction of the duration"):
             slide(constraints=At(1.5, "force", 0.0)).program(transcription)
+
+
+def test_equations_are_looked_at_between_the_points_where_they_hold():
+    """Splines keep to them at as many points as they have coefficients to spare, collocation at every node."""
+    swing = Problem(
+        (
+            Coordinate("th", (-8, 8), (-15, 15), (-200, 200), 0, np.pi, 0, 0),
+            Control("u", (-3, 3)),
+        ),
+        4.0,
+        Formula(lambda th, a, u: a + 9.81 * np.sin(th) - u, ("th/value", "th/acceleration", "u"), "balance"),
+        Effort("u"),
+    )
+    motion = swing.solve(BSplines(40))
+    assert motion.solved
+    assert not motion.violations()
+    (worst,) = (one for one in motion.violations(finer=10) if one.name.startswith("balance at "))
+    assert worst.amount >= np.abs(motion["balance"]).max() > 0.1
+    at = float(worst.name.split()[-2])
+    assert_allclose(abs(motion.at([at]).column("balance")), worst.amount, rtol=1e-3)
+    assert "Equations of the dynamics are missed between the points" in motion.explain()
+    assert f"balance at {motion.time[np.argmax(np.abs(motion['balance']))]:.6g} s" in motion.explain()
+    explicit = swing.with_(
+        dynamics=Formula(lambda th, u: u - 9.81 * np.sin(th), ("th/value", "u"), "th/acceleration"),
+        variables=(Coordinate("th", (-8, 8), (-15, 15), None, 0, np.pi, 0, 0), Control("u", (-3, 3))),
+    ).solve(BSplines(40))
+    assert explicit.violations(finer=10)[0].name.startswith("dynamics of th/acceleration at ")
+    assert "dynamics of th/acceleration at" in explicit.explain()
+    nodes = swing.with_(variables=(swing.variables[0], Control("u", (-30, 30)))).solve(HermiteSimpson(20))
+    assert nodes.solved
+    assert np.abs(nodes["balance"]).max() < 1e-6
+    assert "Equations" not in nodes.explain()
+    assert any(one.name.startswith("balance at ") for one in nodes.violations(finer=10))

@@ -144,7 +144,8 @@ class PredictedMotion(Result):
 
         Args:
             finer: how many times finer than the nodes the grid is; 1 looks at the rows and bounds of the program.
-                Otherwise limits of variables and outputs that hold throughout are looked at between the nodes.
+                Otherwise limits of variables and outputs that hold throughout are looked at between the nodes, and so
+                are equations of the dynamics.
             threshold: smaller violations are ignored; by default the tolerance of the solver.
         """
         threshold = self.solver.tolerance if threshold is None else threshold
@@ -168,7 +169,26 @@ class PredictedMotion(Result):
             at = self.time[0] + self.duration * fractions[inside][k]
             name = f"{function.outputs[output]} at {at:.6g} s"
             found.append(Violation(name, float(y[k]), float(low), float(high), float(amount[k])))
+        found += self._equations_missed(values, fractions, threshold)
         return sorted(found, key=lambda one: -one.amount)
+
+    def _equations_missed(self, values: FloatArray, fractions: FloatArray, threshold: float) -> list[Violation]:
+        """Equations of the dynamics that variables (points, names) at fractions (points,) miss, where most of all."""
+        d, found = self.program.discretization, []
+        rates = {one.rate for one in d.signals if one.kind == "state"}
+        for function in self.problem.rate_functions:
+            y = function.values(np.ascontiguousarray(values[:, [d.column(n) for n in function.inputs]]))
+            for output, name in enumerate(function.outputs):
+                off, label = y[:, output], name
+                if name in rates:
+                    if not self.transcription.rates_are_variables:
+                        continue  # `dynamics_error` says what defects leave between nodes
+                    off, label = values[:, d.column(name)] - off, f"dynamics of {name}"
+                k = int(np.argmax(np.abs(off)))
+                if abs(off[k]) > threshold:
+                    at = self.time[0] + self.duration * fractions[k]
+                    found.append(Violation(f"{label} at {at:.6g} s", float(off[k]), 0.0, 0.0, float(abs(off[k]))))
+        return found
 
     def dynamics_error(self, finer: int = 10) -> dict[str, float]:
         """By how much the motion between nodes misses the dynamics: the largest over all intervals between nodes of
@@ -218,8 +238,20 @@ class PredictedMotion(Result):
         Args:
             count: how many of each to list at most.
         """
-        fractions = self.program.discretization.fractions
-        return self.solver.explain(count, lambda k: float(self.time[0] + self.duration * fractions[k]))
+        d = self.program.discretization
+        told = self.solver.explain(count, lambda k: float(self.time[0] + self.duration * d.fractions[k]))
+        # splines keep to equations at fewer points than they have nodes
+        values, least = (
+            d.node_variables(self.solver.x)[d.limited],
+            max(self.solver.tolerance, self.solver.largest_violation),
+        )
+        missed = sorted(self._equations_missed(values, d.fractions[d.limited], least), key=lambda one: -one.amount)
+        if missed:
+            told += "\nEquations of the dynamics are missed between the points where the program asks for them:"
+            told += "".join(f"\n  {one}" for one in missed[:count])
+            told += f"\n  and {len(missed) - count} more" if len(missed) > count else ""
+            told += "\nMore control points make this smaller; HermiteSimpson(25) asks for them at all nodes."
+        return told
 
     def write(self, path: str | Path) -> None:
         """An OpenSim storage file (`.sto`) of variables and outputs at the nodes.
