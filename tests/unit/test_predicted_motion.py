@@ -376,3 +376,19 @@ def test_equations_are_looked_at_between_the_points_where_they_hold():
     assert np.abs(nodes["balance"]).max() < 1e-6
     assert "Equations" not in nodes.explain()
     assert any(one.name.startswith("balance at ") for one in nodes.violations(finer=10))
+
+
+def test_pairs_and_guesses_that_match_nothing_are_named():
+    with pytest.raises(InvalidInput, match=r"pairs: no periodic variable has '_right' or '_left' .* x/value, x/speed"):
+        slide(constraints=Periodic("x/*", pairs={"_right": "_left"})).program(Trapezoidal(3))
+    with pytest.raises(InvalidInput, match="pairs: no periodic variable has '_right'"):
+        slide(constraints=Periodic("x/*", pairs={"x": "x", "_right": "_left"})).program(Trapezoidal(3))
+    other = Problem(Coordinate("y", (0, 1), initial=0, final=1), 1.0, goals=Smoothness("y/acceleration"))
+    motion = other.solve(HermiteSimpson(3))
+    for guess in (motion, motion.to_table()):
+        with pytest.raises(
+            InvalidInput, match=r"no variable of this problem; it has y/value, .* the problem has x/value"
+        ):
+            slide().solve(Trapezoidal(5), guess)
+    both = Problem((*slide().variables, Coordinate("y", (0, 1))), (0.1, 5.0), slide().dynamics, Time())
+    assert both.solve(Trapezoidal(5), motion).solved

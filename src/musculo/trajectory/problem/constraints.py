@@ -9,7 +9,7 @@ import numpy as np
 
 from musculo.arrays import FloatArray, IntArray
 from musculo.errors import InvalidInput, UnknownName
-from musculo.trajectory.problem.selection import What, matching, selected
+from musculo.trajectory.problem.selection import What, first_names, matching, selected
 from musculo.trajectory.problem.straight_controls import StraightControls
 from musculo.trajectory.problem.variables import Limits, limits_of
 from musculo.trajectory.transcription.discretization import DURATION, Discretization, names_of_nodes
@@ -105,6 +105,11 @@ class Periodic:
     def blocks(self, d: Discretization) -> list[RowBlock]:
         """Of a discretization."""
         ends = matching(self.names, d.names, "variable")
+        for side, opposite in self.pairs.items():
+            if not any(side in name or opposite in name for name in ends):
+                raise InvalidInput(
+                    f"pairs: no periodic variable has {side!r} or {opposite!r} in its name: {first_names(ends)}"
+                )
         starts = [_swapped(name, self.pairs) for name in ends]
         for name in starts:
             if name not in d.names:

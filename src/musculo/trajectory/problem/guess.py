@@ -8,9 +8,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from musculo.arrays import FloatArray
+from musculo.errors import InvalidInput
 from musculo.results.table import Table
 from musculo.trajectory.predicted_motion import PredictedMotion
-from musculo.trajectory.problem.selection import matching
+from musculo.trajectory.problem.selection import first_names, matching
 from musculo.trajectory.problem.variables import Limits, Variable, limits_of
 from musculo.trajectory.transcription.discretization import DURATION, TIME, Discretization
 
@@ -29,16 +30,23 @@ def guessed(
         T = guess.duration
         found = guess.variables_at(tau)
         series = {name: found[:, k] for k, name in enumerate(guess.program.discretization.names)}
+        _check_some_known(d, series, guess.names, "motion")
     elif isinstance(guess, Table):
         T = float(guess.time[-1] - guess.time[0])
         for one in d.signals:
             k = guess.find(one.name)
             if k is not None:
                 series[one.name] = np.interp(guess.time[0] + tau * T, guess.time, guess.values[:, k])
+        _check_some_known(d, series, guess.names, "table")
     elif guess is not None:
+        if not hasattr(guess, "items"):
+            raise InvalidInput(
+                f"guess: {type(guess).__name__} is none; give a motion, a table, or numbers or series by names of "
+                "variables: {'duration': 0.8, '*/speed': 0.0}"
+            )
         for pattern, value in guess.items():
             for name in matching(pattern, d.names, "variable of the guess"):
-                numbers = np.atleast_1d(np.asarray(value, dtype=float))
+                numbers = _numbers(name, value)
                 series[name] = np.interp(tau, np.linspace(0.0, 1.0, len(numbers)), numbers)
         T = float(series[DURATION][0]) if DURATION in series else T
     T = float(np.clip(T, low, high))
@@ -65,6 +73,30 @@ def guessed(
         last_value = _of_limits(start if end is None else end, middle)
         values[:, at] = first_value + tau * (last_value - first_value)
     return values, T
+
+
+def _check_some_known(d: Discretization, series: Mapping[str, FloatArray], names: Sequence[str], what: str) -> None:
+    """An error where a guess says nothing of any variable over time."""
+    asked = [one.name for one in d.signals]
+    if asked and not any(name in series for name in asked):
+        raise InvalidInput(
+            f"guess: the {what} has no variable of this problem; it has {first_names(names)}, the problem has "
+            f"{first_names(asked)}"
+        )
+
+
+def _numbers(name: str, value: ArrayLike) -> FloatArray:
+    """(points,) of a guess of a variable."""
+    try:
+        numbers = np.atleast_1d(np.asarray(value, dtype=float))
+    except (TypeError, ValueError):
+        numbers = np.zeros(0)
+    if numbers.ndim != 1 or not numbers.size or not np.isfinite(numbers).all():
+        shown = f"shape {numbers.shape}" if numbers.ndim > 1 else repr(value)
+        raise InvalidInput(
+            f"guess of {name!r}: {shown}; give a finite number, or a series of these from the start to the end"
+        )
+    return numbers
 
 
 def _of_limits(limits: Limits, otherwise: float) -> float:

@@ -16,6 +16,8 @@ from musculo.trajectory.transcription.discretization import Discretization
 What = NodeFunction | str | Sequence[str]
 """A node function, or names of variables; `*` stands for anything: `*/speed`."""
 
+_SHOWN = 8
+
 
 def matching(patterns: str | Sequence[str], names: Sequence[str], kind: str) -> list[str]:
     """Names that fit one of the patterns, in their order; an error where a pattern fits none."""
@@ -27,6 +29,11 @@ def matching(patterns: str | Sequence[str], names: Sequence[str], kind: str) -> 
             raise UnknownName(kind, pattern, names)
         found += fits
     return list(dict.fromkeys(found))
+
+
+def first_names(names: Sequence[str]) -> str:
+    """Some of them, for a message."""
+    return ", ".join(names[:_SHOWN]) + (f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else "")
 
 
 def selected(what: What, outputs: str | Sequence[str] | None, d: Discretization) -> tuple[NodeFunction, IntArray]:
