@@ -31,6 +31,7 @@ from musculo.trajectory import (
     Trapezoidal,
     model_coordinates,
 )
+from musculo.trajectory.problem.variables import limits_of
 
 TRANSCRIPTIONS = (Trapezoidal(4), HermiteSimpson(3), Radau(3, 3), BSplines(7), BSplines(6, degree=2))
 # Central differences of functions of order 1 to 100 with steps of 1e-6.
@@ -392,3 +393,55 @@ def test_pairs_and_guesses_that_match_nothing_are_named():
             slide().solve(Trapezoidal(5), guess)
     both = Problem((*slide().variables, Coordinate("y", (0, 1))), (0.1, 5.0), slide().dynamics, Time())
     assert both.solve(Trapezoidal(5), motion).solved
+
+
+def test_limits_may_be_on_one_side():
+    assert limits_of((0.5, None)) == (0.5, np.inf)
+    assert limits_of((None, 0.5)) == (-np.inf, 0.5)
+    assert limits_of((None, None)) == limits_of(None) == (-np.inf, np.inf)
+    ahead = slide(constraints=At(0.5, "x/value", (0.6, None)), goals=Effort("force"), duration=3.0).solve(
+        Trapezoidal(10)
+    )
+    assert_allclose(ahead.at([1.5]).column("x/value"), 0.6, atol=1e-5)
+    for wrong in ("a", (0, 1, 2), ("a", 1), (1,), [[0, 1]], {"a": 1}, object()):
+        with pytest.raises(InvalidInput, match=r"knee: give a number, \(lower, upper\), \(lower, None\)"):
+            limits_of(wrong, "knee")
+
+
+class Doubled:
+    """A node function of a user, with slopes and values of any shape."""
+
+    inputs, outputs = ("force",), ("x/acceleration",)
+    pattern = (np.array([0]), np.array([0]))
+
+    def __init__(self, values=np.ones_like, slopes=lambda v: (2 * v, np.full_like(v, 2.0))):
+        self.values, self.slopes = lambda v: 2 * v * values(v), slopes
+
+
+def test_what_a_search_cannot_start_from_is_named():
+    for guess, words in (
+        (np.ones((3, 3)), "guess: ndarray is none; give a motion, a table"),
+        ("x", "guess: str is none"),
+        ({"force": np.ones((3, 3))}, r"guess of 'force': shape \(3, 3\); give a finite number"),
+        ({"force": "x"}, "guess of 'force': 'x'; give"),
+        ({"force": np.nan}, "guess of 'force': nan; give"),
+        ({"force": []}, r"guess of 'force': \[\]; give"),
+    ):
+        with pytest.raises(InvalidInput, match=words):
+            slide().solve(Trapezoidal(3), guess)
+    assert slide(dynamics=Doubled()).solve(Trapezoidal(4)).solved
+    for function, words in (
+        (Doubled(slopes=lambda v: 2 * v), "slopes returns two arrays, values and slopes"),
+        (
+            Doubled(slopes=lambda v: (v, v.ravel())),
+            r"slopes have shape \(5,\); they need \(5, 1\), \(nodes, entries of",
+        ),
+        (Doubled(slopes=lambda v: (v[:, 0], v)), r"values of slopes have shape \(5,\)"),
+        (Doubled(values=lambda v: np.ones(2)), r"values have shape \(5, 2\); they need \(5, 1\), \(nodes, outputs\)"),
+    ):
+        with pytest.raises(InvalidInput, match=words):
+            slide(dynamics=function).solve(Trapezoidal(4))
+    motion = slide().solve(Trapezoidal(5))
+    for wrong in ("force", Formula, 3):
+        with pytest.raises(InvalidInput, match=r"evaluate: .* is no node function; give Formula"):
+            motion.evaluate(wrong)

@@ -106,6 +106,11 @@ class PredictedMotion(Result):
         Args:
             function: of variables of this motion, whether it is part of the problem or not.
         """
+        if isinstance(function, type) or not hasattr(function, "inputs"):
+            raise InvalidInput(
+                f"evaluate: {function!r} is no node function; give Formula(function, inputs, outputs) or "
+                "InverseDynamics(model); a variable or output of the motion is motion['knee/value']"
+            )
         return Table(self.time, tuple(function.outputs), function.values(self.inputs_of(function)), name="evaluated")
 
     def inputs_of(self, function: NodeFunction) -> FloatArray:

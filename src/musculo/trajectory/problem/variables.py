@@ -15,21 +15,24 @@ from musculo.trajectory.transcription.discretization import DURATION, TIME, Sign
 # A name that resembles another one this much is it, misspelled: `x_rates` is `x_rate`, `knee/moment` no acceleration.
 _RESEMBLES = 0.8
 
-Limits = float | tuple[float, float] | None
-"""A number that something equals, or its lower and upper limit, or None where there is no limit."""
+Limits = float | tuple[float | None, float | None] | None
+"""A number that something equals, or its lower and upper limit; None where there is no limit, on one side or both."""
 
 
 def limits_of(limits: Limits, what: str = "limits") -> tuple[float, float]:
     """Lower and upper limit."""
     if limits is None:
         return -np.inf, np.inf
-    if np.ndim(limits) == 0:
-        value = float(limits)  # type: ignore[arg-type]
-        low, high = value, value
-    elif np.shape(limits) == (2,):
-        low, high = (float(one) for one in limits)  # type: ignore[union-attr]
-    else:
-        raise InvalidInput(f"{what}: give a number, (lower, upper) or None, not {limits!r}")
+    try:
+        if np.ndim(limits) == 0:  # type: ignore[arg-type]
+            low = high = float(limits)  # type: ignore[arg-type]
+        else:
+            lower, upper = limits  # type: ignore[misc]
+            low, high = -np.inf if lower is None else float(lower), np.inf if upper is None else float(upper)
+    except (TypeError, ValueError):
+        raise InvalidInput(
+            f"{what}: give a number, (lower, upper), (lower, None), (None, upper) or None, not {limits!r}"
+        ) from None
     if not low <= high:
         raise InvalidInput(f"{what}: its lower limit {low:g} is not below its upper limit {high:g}")
     return low, high

@@ -179,15 +179,29 @@ class NodeProgram:
         known = self._known[k]
         if known is None:
             v = self._inputs(k)
-            known = self._known[k] = Evaluated(v, self.sources[k].function.values(v), None)
+            y = self.sources[k].function.values(v)
+            self._check_shape(k, "values", y, len(self.sources[k].function.outputs), "outputs")
+            known = self._known[k] = Evaluated(v, y, None)
         return known.values
 
     def _slopes(self, k: int) -> Any:
         known = self._known[k]
         if known is None or known.slopes is None:
             v = self._inputs(k)
-            known = self._known[k] = Evaluated(v, *self.sources[k].function.slopes(v))
+            found = self.sources[k].function.slopes(v)
+            if not isinstance(found, tuple | list) or len(found) != 2:
+                raise InvalidInput(f"{self.sources[k].function!r}: slopes returns two arrays, values and slopes")
+            self._check_shape(k, "values of slopes", found[0], len(self.sources[k].function.outputs), "outputs")
+            self._check_shape(k, "slopes", found[1], len(self.sources[k].pattern[0]), "entries of pattern")
+            known = self._known[k] = Evaluated(v, *found)
         return known
+
+    def _check_shape(self, k: int, what: str, found: Any, width: int, of: str) -> None:
+        wanted = (len(self.sources[k].nodes), width)
+        if np.shape(found) != wanted:
+            raise InvalidInput(
+                f"{self.sources[k].function!r}: {what} have shape {np.shape(found)}; they need {wanted}, (nodes, {of})"
+            )
 
     def _inputs(self, k: int) -> FloatArray:
         source = self.sources[k]
