@@ -235,6 +235,10 @@ def test_slopes_that_are_given_are_those_of_the_function():
         lambda x: np.where(x.real > 0, 1e4 * x, x),
         lambda x: np.sqrt(x**2 + 1e-10),
         lambda x: np.log(x),
+        lambda x: 1e3 * (1.0 - np.cos(x)),
+        lambda x: 1e3 * (np.exp(x) - 1.0 - x),
+        lambda x: x**2,
+        lambda x: x**4,
         lambda x: 1.0 / x,
         lambda x: (1e9 + x) - 1e9,
         lambda x: np.sin(x) ** 2 + np.cos(x) ** 2,
@@ -245,6 +249,6 @@ def test_slopes_that_are_given_are_those_of_the_function():
     ],
 )
 def test_steep_and_kinked_formulas_pass(right):
-    x = np.concatenate([[0.0], np.geomspace(1e-9, 1e3, 40), -np.geomspace(1e-9, 3.0, 40)])[:, None]
+    x = np.concatenate([[0.0, 1e-12, -8e-15], np.geomspace(1e-9, 1e3, 40), -np.geomspace(1e-9, 3.0, 40)])[:, None]
     with np.errstate(all="ignore"):
         Formula(right, "x", "y").check_slopes(x)
