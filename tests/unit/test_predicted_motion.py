@@ -445,3 +445,16 @@ def test_what_a_search_cannot_start_from_is_named():
     for wrong in ("force", Formula, 3):
         with pytest.raises(InvalidInput, match=r"evaluate: .* is no node function; give Formula"):
             motion.evaluate(wrong)
+
+
+def test_a_formula_need_not_be_known_everywhere_within_limits():
+    """The search, which starts at 0 and stays near it, never comes to where this one raises."""
+
+    def cost(force):
+        if np.abs(force.real).max() > 40.0:
+            raise ValueError("too strong")
+        return force**2
+
+    strong = slide(goals=Integral(Formula(cost, "force", "cost")), duration=1.0)
+    strong = strong.with_(variables=(strong.variables[0], Control("force", (-1e3, 1e3))))
+    assert_allclose(strong.solve(HermiteSimpson(4)).objective, 12.0, rtol=1e-6)
