@@ -7,9 +7,10 @@ import pytest
 
 import musculo
 import musculo.demo
-from musculo.errors import Unsupported
+from musculo.errors import UnknownName, Unsupported
 from musculo.kernels.hill.muscle_slopes import force_slopes, rate_slopes
 from musculo.muscle import activation_rate, with_de_groote_fregly_muscles
+from musculo.trajectory import MuscleDriven, muscle_inverse
 from musculo.trajectory.muscles.muscle_nodes import SmoothMuscles
 
 STEP = 1e-30
@@ -115,3 +116,11 @@ def test_conversion_keeps_what_muscles_state(model):
     assert with_de_groote_fregly_muscles(model).muscles == model.muscles
     silent = with_de_groote_fregly_muscles(model, passive=False).muscles[0]
     assert silent.parameter("ignore_passive_fiber_force", False) is True
+
+
+def test_an_unknown_word_for_tendons_is_refused(model):
+    for ask in (SmoothMuscles, MuscleDriven):
+        with pytest.raises(UnknownName, match="'stiff' in tendons; known: stated, rigid"):
+            ask(model, tendons="stiff")
+    with pytest.raises(UnknownName, match="did you mean 'rigid'"):
+        muscle_inverse(model, musculo.demo.arm_flexion(), tendons="rigit")

@@ -80,7 +80,7 @@ class MuscleDriven:
         self.tendons, self.reserves = tendons, reserves
         rates = RateModel(model, type(self).__name__)
         self.embedding, self.names = rates.embedding, rates.names
-        self.muscles = SmoothMuscles(model, rigid=tendons == "rigid")
+        self.muscles = SmoothMuscles(model, tendons=tendons)
         self.paths = node_paths(model, threads)
         self.contacts, self._outside = _contacts(model, threads), OutsideLoads(model, loads)
         self.actuators = (*actuators_of(model), *reserves_of(model, reserves, self.names))

@@ -138,7 +138,7 @@ def muscle_inverse(
         InvalidInput: times that the motion does not span.
     """
     time = mesh_nodes(motion, start, end, interval)
-    muscles = SmoothMuscles(model, rigid=tendons == "rigid")
+    muscles = SmoothMuscles(model, tendons=tendons)
     made = motion_at(model, motion, time, cutoff, like)
     known, actuators = known_motion(model, made, loads, reserves, like, threads)
     names = (*muscles.names, *(a.name for a in actuators))

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Literal, NamedTuple
+from typing import Literal, NamedTuple, get_args
 
 import numpy as np
 
 from musculo.arrays import FloatArray, IntArray
-from musculo.errors import Unsupported
+from musculo.errors import UnknownName, Unsupported
 from musculo.kernels.hill.activation_rate import DIRECT, SMOOTH
 from musculo.kernels.hill.muscle_slopes import CURVATURE_ROWS, SLOPE_ROWS, MuscleNodes, muscle_slope_nodes
 from musculo.kernels.hill.muscle_table import DE_GROOTE_FREGLY_2016
@@ -47,10 +47,14 @@ class SmoothMuscles:
 
     Raises:
         Unsupported: a muscle of another kind than DeGrooteFregly2016Muscle.
+        UnknownName: `tendons` is no word of `TendonChoice`.
     """
 
-    def __init__(self, model: Model, *, rigid: bool = False) -> None:
-        """Of a model; with `rigid`, no tendon stretches."""
+    def __init__(self, model: Model, *, tendons: TendonChoice = "stated") -> None:
+        """Of a model; "rigid" lets no tendon stretch, "stated" those that the model does not say are rigid."""
+        if tendons not in get_args(TendonChoice):
+            raise UnknownName("choice", tendons, get_args(TendonChoice), "tendons")
+        rigid = tendons == "rigid"
         compiled = compiled_muscles(model, rigid)
         table = compiled.muscles
         other = np.flatnonzero(table.kind != DE_GROOTE_FREGLY_2016)
