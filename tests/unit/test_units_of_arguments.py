@@ -7,6 +7,7 @@ import warnings
 import numpy as np
 import pytest
 import xarray
+from numpy.testing import assert_allclose
 
 import musculo
 from musculo import Body, Coordinate, Model, MusculoWarning, Placement, Table
@@ -15,6 +16,7 @@ from musculo.errors import InvalidInput, UnknownName
 from musculo.functions import SimmSpline
 from musculo.model.joints import Axis, CustomJoint, FreeJoint, PinJoint, SliderJoint
 from musculo.results.angle_columns import rotational_coordinates
+from musculo.trajectory.muscles.known_motion import motion_at
 
 pandas = pytest.importorskip("pandas")
 
@@ -331,3 +333,17 @@ def test_targets_of_inverse_kinematics_in_degrees_are_warned_of():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         musculo.inverse_kinematics(model, markers, tasks={"elbow_flexion": (1e-3, [np.nan, np.radians(60.0)])})
+
+
+def test_accelerations_of_a_motion_with_locks_are_not_taken_for_speeds():
+    model = arm().with_coordinate("shoulder_flexion", locked=True)
+    time = np.linspace(0.0, 0.5, 51)
+    # 0.3 rad at 5 turns a second: 9 rad/s, and 296 rad/s^2
+    table = Table(time, ("elbow_flexion",), 1.0 + 0.3 * np.sin(2 * np.pi * 5 * time)[:, None])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        motion = motion_at(model, table, time, None, None)
+        e = musculo.embedding_of(model)
+        zudot = e.independent_accelerations(motion.q, motion.udot)
+    assert np.abs(zudot).max() > 250.0
+    assert_allclose(zudot, motion.udot[:, [model.speed_index("elbow_flexion")]])

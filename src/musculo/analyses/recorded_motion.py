@@ -331,7 +331,7 @@ def motion_of_rates(
     e = embedding_of(model)
     if not e.rules:
         return Motion(time, q, u, udot, notes, model.coordinate_names, model.speed_names)
-    m = e.motion(e.independent(q), e.independent_speeds(q, u), e.independent_speeds(q, udot), time)
+    m = e.motion(e.independent(q), e.independent_speeds(q, u), e.independent_accelerations(q, udot), time)
     return Motion(time, m.q, m.u, m.udot, notes, model.coordinate_names, model.speed_names)
 
 
@@ -372,7 +372,7 @@ def _analyzed(
     notes += told
     if not e.rules:
         return Motion(time, q, u, udot, notes, model.coordinate_names, model.speed_names)
-    zu, zudot = e.independent_speeds(q, u), e.independent_speeds(q, udot)
+    zu, zudot = e.independent_speeds(q, u), e.independent_accelerations(q, udot)
     m = e.motion(e.independent(q), zu, zudot, times_of(time, len(time)), guess=q if e.loops else None)
     kept = u.copy()
     held = {rule.dependent for rule in e.rules if not rule.inputs}

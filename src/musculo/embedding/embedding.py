@@ -134,14 +134,25 @@ class Embedding:
     def independent_speeds(self, q: ArrayLike, u: ArrayLike) -> FloatArray:
         """zu of (q, u)."""
         Q, single = coordinates_of(self.model, q)
-        U, _ = speeds_of(self.model, u)
+        zu = self._picked(Q, speeds_of(self.model, u)[0])
+        return zu[0] if single else zu
+
+    def independent_accelerations(self, q: ArrayLike, udot: ArrayLike) -> FloatArray:
+        """Derivatives of zu of (q, udot).
+
+        Of a ball joint of which only some angles are independent, without what the change of their axes adds.
+        """
+        Q, single = coordinates_of(self.model, q)
+        zudot = self._picked(Q, accelerations_of(self.model, udot)[0])
+        return zudot[0] if single else zudot
+
+    def _picked(self, Q: FloatArray, U: FloatArray) -> FloatArray:
         same_frames(q=Q, u=U)
         rates = U.copy()
         for joint in self.partly_turning:
             at = list(joint.u)
             rates[:, at] = np.einsum("fij,fj->fi", joint_rates(joint, Q), U[:, at])
-        zu = rates[:, [self.model.speed_index(name) for name in self.speed_names]]
-        return zu[0] if single else zu
+        return rates[:, [self.model.speed_index(name) for name in self.speed_names]]
 
     def coordinates(self, z: ArrayLike, time: ArrayLike = 0.0, guess: ArrayLike | None = None) -> FloatArray:
         """q = f(z, t): (frames, n) or (n,).

@@ -120,7 +120,7 @@ class EmbeddedRates:
             # angles of a ball may be independent one by one, and derivatives of speeds are no speeds then
             zudot = np.asarray(np.linalg.lstsq(motion.J, udot - motion.b, rcond=None)[0], dtype=float)
             return zudot, motion.q, motion.u
-        return self._embedding.independent_speeds(motion.q, udot), motion.q, motion.u
+        return self._embedding.independent_accelerations(motion.q, udot), motion.q, motion.u
 
     def _compiled(
         self, state: EmbeddedState, y: FloatArray, tau: FloatArray | Acting, guess: FloatArray, time: float
