@@ -9,6 +9,7 @@ import pytest
 
 from musculo.errors import InvalidInput
 from musculo.trajectory.solvers import told_progress
+from musculo.trajectory.solvers.interrupts import ending_searches
 from musculo.trajectory.solvers.ipopt import solve
 from musculo.trajectory.solvers.outcome import SolverStatus
 from support.small_programs import HOCK_SCHITTKOWSKI, SmallProgram
@@ -108,6 +109,16 @@ def test_ctrl_c_returns_the_last_iterate():
     assert found.status == SolverStatus.STOPPED
     assert np.isfinite(found.x).all()
     assert signal.getsignal(signal.SIGINT) is before
+
+
+def test_ctrl_c_ends_a_search_where_half_a_result_is_of_no_use():
+    known, seen = HOCK_SCHITTKOWSKI[100], []
+    before = signal.getsignal(signal.SIGINT)
+    with pytest.raises(KeyboardInterrupt), ending_searches():
+        solve(known.make(7), known.start, progress=lambda one: seen.append(one) or signal.raise_signal(signal.SIGINT))
+    assert len(seen) == 1
+    assert signal.getsignal(signal.SIGINT) is before
+    assert solve(known.make(7), known.start, progress=lambda one: seen.append(one) or len(seen) < 3).iterations == 1
 
 
 def test_warm_start_needs_few_iterations():

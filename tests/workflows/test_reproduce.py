@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import subprocess
 import sys
 
 import numpy as np
 import pytest
 
 from musculo.cli.commands import reproduce
+from musculo.cli.exit_codes import STOPPED
 from musculo.cli.main import main
 from musculo.demo import arm, arm_flexion
 from musculo.replications.closed_loops import andrews, five_bar, four_bar, squeezer_work
@@ -49,6 +51,20 @@ def test_the_list_can_be_asked_for(monkeypatch, capsys):
     assert status == 0
     assert "four-bar" in out
     assert "every one of them" in out
+
+
+def test_ctrl_c_in_a_search_ends_the_command(tmp_path):
+    """No half result, no further study, no file."""
+    script = (
+        "import signal\nfrom musculo.cli.main import main\nfrom musculo.trajectory.solvers import told_progress\n"
+        "told_progress.Told.__call__ = lambda *_: signal.raise_signal(signal.SIGINT) or True\nmain()"
+    )
+    words = ("reproduce", "prismatic", "two-link", "--json", str(tmp_path / "found.json"))
+    ended = subprocess.run([sys.executable, "-c", script, *words], capture_output=True, text=True, timeout=120)
+    assert (ended.returncode, ended.stdout) == (STOPPED, "")
+    assert ended.stderr.splitlines()[-1] == "stopped"
+    assert "two-link" not in ended.stderr
+    assert not (tmp_path / "found.json").exists()
 
 
 def test_several_studies_come_in_one_call_each_once(monkeypatch, capsys, tmp_path):

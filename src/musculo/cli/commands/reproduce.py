@@ -19,6 +19,7 @@ from musculo.cli.starting import imports_end, tell_of_compiling
 from musculo.errors import InvalidInput, UnknownName
 from musculo.io.text import write_text
 from musculo.replications.study import Part, Quantity, Row, Settings, Study
+from musculo.trajectory.solvers.interrupts import ending_searches
 
 ALL = "all"
 # Everything is computed and written, but a figure of ours falls short of its goal. Measured times say so in the table
@@ -112,7 +113,8 @@ def run_studies(
     for k, name in enumerate(wanted, 1):
         say(f"{name} ({k} of {len(wanted)})")
         start = time.perf_counter()
-        study = STUDIES[name][1](Settings(opensim, data, say))
+        with ending_searches():
+            study = STUDIES[name][1](Settings(opensim, data, say))
         say(f"{name}: {time.perf_counter() - start:.1f} s")
         done.append(study)
         if not quiet:

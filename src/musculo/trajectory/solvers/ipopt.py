@@ -8,12 +8,9 @@ from __future__ import annotations
 
 import ctypes
 import re
-import signal
 import tempfile
-import threading
 import time
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +22,7 @@ from musculo.errors import InvalidInput
 from musculo.trajectory.solvers import ipopt_library as c_types
 from musculo.trajectory.solvers import ma57
 from musculo.trajectory.solvers.evaluations import Evaluations, NotFinite
+from musculo.trajectory.solvers.interrupts import interruptible
 from musculo.trajectory.solvers.ipopt_library import ipopt
 from musculo.trajectory.solvers.nonlinear_program import NonlinearProgram, Scaling
 from musculo.trajectory.solvers.outcome import SolverOutcome, SolverStatus, SolverTimes
@@ -123,7 +121,7 @@ def solve(
     told = Told(progress)
     run = _Run(program, exact, told)
     try:
-        with tempfile.TemporaryDirectory() as folder, _interruptible(run):
+        with tempfile.TemporaryDirectory() as folder, interruptible(run):
             return run.solve(x, chosen | dict(options or {}), warm_start, tolerance, Path(folder))
     finally:
         told.end()
@@ -153,7 +151,7 @@ class _Run:
         program, library, report = self.program, ipopt(), folder / "ipopt.txt"
         linear_solver = options["linear_solver"]
         if linear_solver == "multifrontal":
-            ours = ma57.Ma57(self._fail)
+            ours = ma57.Ma57(self.fail)
             options = {**options, "linear_solver": "ma57", "hsllib": str(ours.write(folder))}
         n, m = len(x), len(program.row_lower)
         callbacks = self._callbacks(n, m)
@@ -225,7 +223,7 @@ class _Run:
             notes=tuple(notes),
         )
 
-    def _fail(self, error: BaseException) -> None:
+    def fail(self, error: BaseException) -> None:
         """What goes wrong first is raised when IPOPT has ended."""
         self.raised = self.raised or error
 
@@ -244,7 +242,7 @@ class _Run:
             except NotFinite:
                 return False
             except BaseException as error:
-                self._fail(error)
+                self.fail(error)
                 return False
             return True
 
@@ -368,23 +366,3 @@ def _linear_algebra(report: Path) -> tuple[float, float]:
         return 0.0, 0.0
     user, system, wall = numbers
     return wall, user + system
-
-
-@contextmanager
-def _interruptible(run: _Run) -> Iterator[None]:
-    """Ctrl-C asks the run to stop after its iteration; a second one interrupts as always."""
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-    before = signal.getsignal(signal.SIGINT)
-
-    def ask(number: int, frame: Any) -> None:
-        if run.stop:
-            raise KeyboardInterrupt
-        run.stop = True
-
-    signal.signal(signal.SIGINT, ask)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGINT, before if before is not None else signal.SIG_DFL)
