@@ -26,7 +26,7 @@ def test_two_links_move_in_the_least_time(least_time):
 
 
 def test_splines_approach_the_least_time_from_above(least_time):
-    direct, splines = least_time.parts
+    direct, _, splines, _ = least_time.parts
     times = [one.ours for one in splines.quantities]
     assert sorted(times, reverse=True) == times
     assert times[0] > 0.41
@@ -46,3 +46,19 @@ def test_a_smaller_weight_gives_the_papers_time(against_effort):
     weights = against_effort.parts[-1].quantities
     assert 0 < weights[1].ours < weights[0].ours < 0.01
     assert "longer" in weights[2].note
+
+
+def test_what_searches_took_are_numbers(least_time, against_effort):
+    """In JSON, too, beside the words of the table."""
+    for study, count in ((least_time, 9), (against_effort, 15)):
+        told = [part for part in study.to_json()["parts"] if part["title"].endswith(": searches")]
+        found = {f"{part['title']} {one['name']}": one for part in told for one in part["quantities"]}
+        for what in ("iterations", "time on the clock", "processor time", "violation on a grid 10 times finer"):
+            numbers = [one["ours"] for name, one in found.items() if name.endswith(f": {what}")]
+            assert len(numbers) == count
+            assert all(isinstance(one, float) and one >= 0.0 for one in numbers)
+            assert what.startswith("violation") or min(numbers) > 0.0
+        assert not [one for one in found.values() if one["note"]]
+    _, searches, *_ = least_time.parts
+    between = [one.ours for one in searches.quantities if "finer" in one.name]
+    assert between[0] > 0.1 > between[-1]  # a parabola overshoots where its interval holds a switch

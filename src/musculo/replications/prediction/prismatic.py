@@ -94,7 +94,7 @@ def study(settings: Settings) -> Study:
             found.append(Row("processor time", None, best.seconds, "s", limit=SECONDS, timed=True))
             forces = {one: best.motion[one] for one in ("q1/moment", "q2/moment")}
             plots = (Plot("forces", "Force and moment (figure 4.5)", "time [s]", "[N, N m]", best.motion.time, forces),)
-        parts.append(converging(f"Zero of the second angle at {name}", solved, "N or N m"))
+        parts += converging(f"Zero of the second angle at {name}", solved, "N or N m")
         known = weight_for(theta, PAPER, HermiteSimpson(50))
         if known is None:
             weights.append(Quantity(f"zero at {name}: none", "", math.nan, note="the fastest motion takes longer"))

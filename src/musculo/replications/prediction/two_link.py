@@ -83,8 +83,8 @@ def study(settings: Settings) -> Study:
         "limits the moments; second derivatives are differences of these. The search starts from straight lines and "
         "0.5 s.",
         parts=(
-            converging("Direct collocation", direct, "N m"),
-            converging("B-splines", splines, "N m"),
+            *converging("Direct collocation", direct, "N m"),
+            *converging("B-splines", splines, "N m"),
         ),
         rows=rows,
         remarks=(
