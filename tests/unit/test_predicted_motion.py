@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import warnings
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from musculo.demo import MODEL_FILE
+import musculo
+from musculo.demo import MODEL_FILE, arm
 from musculo.errors import InvalidInput, MusculoWarning, UnknownName
 from musculo.io import read_osim, read_storage
 from musculo.results import Table
@@ -20,6 +23,7 @@ from musculo.trajectory import (
     Formula,
     HermiteSimpson,
     Integral,
+    InverseDynamics,
     Parameter,
     Periodic,
     Problem,
@@ -458,3 +462,25 @@ def test_a_formula_need_not_be_known_everywhere_within_limits():
     strong = slide(goals=Integral(Formula(cost, "force", "cost")), duration=1.0)
     strong = strong.with_(variables=(strong.variables[0], Control("force", (-1e3, 1e3))))
     assert_allclose(strong.solve(HermiteSimpson(4)).objective, 12.0, rtol=1e-6)
+
+
+def test_other_tools_take_predicted_motions(tmp_path):
+    """As they are, as tables, and as files; nothing is doubted about them."""
+    model = arm()
+    moments = InverseDynamics(model)
+    limits = {"value": (-1.6, 3.1), "speed": (-20.0, 20.0), "initial_speed": 0.0, "final_speed": 0.0}
+    ends = {"shoulder_flexion": (0.0, 1.2), "elbow_flexion": (0.2, 0.5)}
+    coordinates = [Coordinate(name, initial=a, final=b, **limits) for name, (a, b) in ends.items()]
+    found = Problem(tuple(coordinates), duration=0.8, goals=Effort(moments)).solve(BSplines(8))
+    found.write(tmp_path / "swing.sto")
+    q, asked = np.stack([found[f"{name}/value"] for name in model.coordinate_names], 1), found.to_table()
+    tau = np.stack([found[f"{name}/moment"] for name in model.coordinate_names], 1)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for table in (asked, read_storage(tmp_path / "swing.sto")):
+            assert_allclose(table.coordinates(model), q, atol=1e-8)
+            assert_allclose(musculo.inverse_dynamics(model, table, table, table), tau, atol=1e-6)
+            assert_allclose(musculo.motion_of(model, table).q, q, atol=1e-8)
+        shown = musculo.view(model, found).data
+    assert shown["frames"]["shown"] == len(found.time)
+    assert shown == musculo.view(model, q, found.time).data

@@ -80,6 +80,7 @@ def test_parts_and_names():
         ("knee_u", "/jointset/j/knee/speed"),
         ("soleus.activation", "/forceset/soleus/activation"),
         ("/jointset/j/knee/value", "knee"),
+        ("knee/value", "knee"),
         ("/forceset/soleus", "soleus"),
     ],
 )

@@ -45,6 +45,14 @@ def test_tracked_arm(arm, lifted):
     assert forces[:, k] == pytest.approx(strength * lifted["brachialis/normalized_tendon_force"], abs=1e-9)
 
 
+def test_a_tracked_motion_is_drawn_with_its_activations(arm, lifted):
+    drawn = musculo.demo.arm()  # polynomials have no lines to draw
+    q = np.stack([lifted[f"{name}/value"] for name in arm.coordinate_names], axis=1)
+    active = np.stack([lifted[f"{name}/activation"] for name in arm.muscle_names], axis=1)
+    assert musculo.view(drawn, lifted).data == musculo.view(drawn, q, lifted.time, activation=active).data
+    assert musculo.view(drawn, lifted).data != musculo.view(drawn, q, lifted.time).data
+
+
 def test_weights_count(arm, lifted):
     motion = musculo.demo.arm_flexion()
     stiff = track_motion(arm, motion, Trapezoidal(20), reserves=1.0, weights={"elbow_flexion/*": 1e3})

@@ -153,7 +153,7 @@ def _measured(name: str, value: Any, columns: Sequence[str], model: Model, power
     if isinstance(value, np.ndarray | list | tuple | int | float):
         return value, None
     if isinstance(value, Table):
-        picks = [_column(value, column, model, power > 0) for column in columns]
+        picks = [_column(value, column, model, power) for column in columns]
         stated = [value.units[k] for k in picks] if value.units else [""] * len(picks)
         return value.values[:, picks], _factors(name, columns, model, value.degrees, "", stated, power)
     attributes = getattr(value, "attrs", None)
@@ -172,12 +172,17 @@ def _measured(name: str, value: Any, columns: Sequence[str], model: Model, power
     return value, _factors(name, columns, model, degrees, str(units), stated, power)
 
 
-def _column(table: Table, name: str, model: Model, speeds: bool) -> int:
-    """Where a table has a coordinate, or a speed, which a table of states has under other names."""
+def _column(table: Table, name: str, model: Model, power: int) -> int:
+    """Where a table has a coordinate, or a speed, which a table of states has under other names, or its derivative.
+
+    Columns of speeds may hold accelerations: those of a table that was differentiated.
+    """
+    speeds = power > 0
     found = table.find(name) if not speeds else None
     if speeds:
         joint = next((j.name for j in model.joints if name in j.speed_names), "")
-        found = table.find(f"{coordinate_path(joint, name)}/speed")
+        for ending in ("acceleration", "speed")[2 - power :]:
+            found = table.find(f"{coordinate_path(joint, name)}/{ending}") if found is None else found
         if found is None and name in table.names:
             found = table.names.index(name)
     if found is None:

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 NO_COORDINATES = ("/speed", "activation", "fiber_length", "normalized_tendon_force")
 # What else OpenSim and laboratories write beside coordinates: speeds, states, plates, errors, signals of muscles.
 _BESIDE = re.compile(
-    r"_u$|^[fm][xyz]$|^/.*(?<!/value)$|\.|_[vpm][xyz]$|force|torque|moment|error|activation|excitation|fiber|length|"
+    r"_u$|^[fm][xyz]$|^/.*(?<!/value)$|/speed$|/control$|\.|_[vpm][xyz]$|force|torque|moment|error|activation|excitation|fiber|length|"
     r"emg|grf|cop|marker|power|accel|velocity|event|frame|time",
     re.IGNORECASE,
 )

@@ -116,8 +116,9 @@ class Table:
 
         `/jointset/knee_r/knee_angle_r/value` is looked for under its whole path, without leading parts, as
         `knee_angle_r` (`.../speed` as `knee_angle_r_u`, `/forceset/m/activation` as `m.activation`); and a coordinate
-        or muscle `knee_angle_r` also under the path that ends in `/knee_angle_r/value` or `/knee_angle_r`. A coordinate
-        `joint/name`, of whose name there are several in the model, is found by its own name and path alone.
+        or muscle `knee_angle_r` also under the path that ends in `/knee_angle_r/value` or `/knee_angle_r`, or under
+        `knee_angle_r/value`, as predicted motions call it. A coordinate `joint/name`, of whose name there are several
+        in the model, is found by its own name and path alone.
 
         Raises:
             InvalidInput: there is a column for the mere name of such a coordinate.
@@ -135,7 +136,7 @@ class Table:
                 return index[one]
         if len(parts) == 1:
             for ending in (f"/{name}/value", f"/{name}"):
-                found = [k for k, column in enumerate(self.names) if column.endswith(ending)]
+                found = [k for k, column in enumerate(self.names) if f"/{column}".endswith(ending)]
                 if len(found) == 1:
                     return found[0]
         return None

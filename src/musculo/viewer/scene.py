@@ -169,7 +169,7 @@ def view(
     frames = frames_in(model, q, time)
     given = markers_of(markers)
     measured = given.named_like(model.marker_names) if isinstance(given, Markers) else given
-    active, strong = of_result(q, "activation", activation), of_result(q, "force", forces)
+    active, strong = (of_result(model, q, *one) for one in (("activation", activation), ("force", forces)))
     maker = _Maker(model, frames, active, strong, measured, loads, reactions, geometry, wrapping)
     scene = maker.made(min(len(frames.time), _MOST_FRAMES))
     for _ in range(5):

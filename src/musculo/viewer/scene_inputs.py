@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -62,9 +63,13 @@ def frames_in(model: Model, q: ArrayLike | Table | Result | None, time: ArrayLik
     return Frames(t, Q)
 
 
-def _of_result(model: Model, result: Result, time: ArrayLike | None) -> tuple[FloatArray, ArrayLike | None]:
+def _of_result(model: Model, result: Result, time: ArrayLike | None) -> tuple[FloatArray | Table, ArrayLike | None]:
     """Poses and times of what a simulation, inverse kinematics or a prediction returned."""
     q, own = getattr(result, "q", None), getattr(result, "model", model)
+    if q is None:
+        table = _with_endings(result, model.coordinate_names, "value")
+        if table is not None:
+            return table, None
     kind = type(result).__name__
     if q is None or np.ndim(q) > 2:
         holds = "no poses" if q is None else f"poses of shape {np.shape(q)}; give those of one motion"
@@ -74,13 +79,22 @@ def _of_result(model: Model, result: Result, time: ArrayLike | None) -> tuple[Fl
     return q, getattr(result, "time", None) if time is None else time
 
 
-def of_result(q: object, quantity: str, given: Table | ArrayLike | None) -> Table | ArrayLike | None:
+def of_result(model: Model, q: object, quantity: str, given: Table | ArrayLike | None) -> Table | ArrayLike | None:
     """What was given of the muscles, else what the result that is drawn holds."""
     if given is not None or not isinstance(q, Result):
         return given
     muscles = getattr(q, "muscles", None)
     found = getattr(q, quantity, None)
+    if found is None and muscles is None:
+        return _with_endings(q, model.muscle_names, quantity)
     return found if found is not None else getattr(muscles, quantity, None)
+
+
+def _with_endings(result: Result, names: Sequence[str], ending: str) -> Table | None:
+    """The table of a result that has columns `knee/value`, as predicted motions have; None where it has none."""
+    known = getattr(result, "names", None)
+    there = isinstance(known, tuple) and any(f"{name}/{ending}" in known for name in names)
+    return result.to_table() if there else None
 
 
 def default_pose(model: Model) -> FloatArray:
