@@ -25,6 +25,7 @@ class MusculoWarning(UserWarning):
 
 
 _quiet: ContextVar[bool] = ContextVar("quiet", default=False)
+_told: ContextVar[set[str] | None] = ContextVar("told", default=None)
 
 
 @contextmanager
@@ -37,10 +38,28 @@ def unwarned() -> Iterator[None]:
         _quiet.reset(token)
 
 
+@contextmanager
+def warned_once() -> Iterator[None]:
+    """Within it `warn` speaks once of each thing, which is what stands before the colon: `q: knee reaches ...`.
+
+    For searches, which call the same functions with ever other numbers.
+    """
+    token = _told.set(set() if _told.get() is None else _told.get())
+    try:
+        yield
+    finally:
+        _told.reset(token)
+
+
 def warn(text: str) -> None:
     """A `MusculoWarning` at the line outside musculo that called."""
     if _quiet.get():
         return
+    told, thing = _told.get(), text.partition(":")[0]
+    if told is not None:
+        if thing in told:
+            return
+        told.add(thing)
     depth, frame = 1, sys._getframe(0)
     while frame.f_back is not None and frame.f_code.co_filename.startswith(_PACKAGE):
         depth, frame = depth + 1, frame.f_back

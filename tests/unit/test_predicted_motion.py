@@ -484,3 +484,15 @@ def test_other_tools_take_predicted_motions(tmp_path):
         shown = musculo.view(model, found).data
     assert shown["frames"]["shown"] == len(found.time)
     assert shown == musculo.view(model, q, found.time).data
+
+
+def test_a_search_in_degrees_is_warned_of_once():
+    model, still = arm(), {"initial_speed": 0.0, "final_speed": 0.0}
+    flexion = Coordinate("shoulder_flexion", (-90, 180), (-500, 500), initial=0, final=70, **still)
+    bend = Coordinate("elbow_flexion", (0, 140), (-500, 500), initial=20, final=30, **still)
+    swing = Problem((flexion, bend), duration=0.8, goals=Effort(InverseDynamics(model)))
+    for _ in range(2):
+        with pytest.warns(MusculoWarning, match="q: shoulder_flexion reaches 70 rad, .*: are these degrees") as told:
+            swing.solve(HermiteSimpson(12), max_iterations=5)
+        assert len({str(one.message).partition(":")[0] for one in told}) == len(told)
+        assert {one.filename for one in told} == {__file__}

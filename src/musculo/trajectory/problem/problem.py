@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from musculo.arrays import FloatArray
-from musculo.errors import InvalidInput, MusculoWarning, UnknownName
+from musculo.errors import InvalidInput, MusculoWarning, UnknownName, warned_once
 from musculo.trajectory.functions.node_formula import Formula
 from musculo.trajectory.node_function import NodeFunction
 from musculo.trajectory.predicted_motion import PredictedMotion, motion_of_outcome
@@ -135,32 +135,33 @@ class Problem:
                 "Trapezoidal(50) or Radau(20, 3)"
             )
         self._warn_of_idle_controls()
-        program = self.program(transcription)
-        d = program.discretization
-        values, T = guessed(d, self._all_variables, limits_of(self.duration), self.start_time, guess)
-        start = np.clip(d.variables_of(values, T), program.lower, program.upper)
-        self._check_formulas(program, start)
-        chosen: dict[str, str | float | int] = dict(options or {})
-        warm = None
-        if isinstance(guess, PredictedMotion):
-            known = guess.program
-            if known.variable_names == program.variable_names and known.row_names == program.row_names:
-                warm = guess.solver
-            else:
-                chosen = {**dict.fromkeys(_PUSHES, _PUSH), **chosen}
-        outcome = solve(
-            program,
-            start,
-            tolerance=tolerance,
-            max_iterations=max_iterations,
-            linear_solver=linear_solver,
-            exact_hessian=exact_hessian,
-            warm_start=warm,
-            time_limit=time_limit,
-            progress=progress,
-            options=chosen,
-        )
-        return motion_of_outcome(self, transcription, program, outcome)
+        with warned_once():
+            program = self.program(transcription)
+            d = program.discretization
+            values, T = guessed(d, self._all_variables, limits_of(self.duration), self.start_time, guess)
+            start = np.clip(d.variables_of(values, T), program.lower, program.upper)
+            self._check_formulas(program, start)
+            chosen: dict[str, str | float | int] = dict(options or {})
+            warm = None
+            if isinstance(guess, PredictedMotion):
+                known = guess.program
+                if known.variable_names == program.variable_names and known.row_names == program.row_names:
+                    warm = guess.solver
+                else:
+                    chosen = {**dict.fromkeys(_PUSHES, _PUSH), **chosen}
+            outcome = solve(
+                program,
+                start,
+                tolerance=tolerance,
+                max_iterations=max_iterations,
+                linear_solver=linear_solver,
+                exact_hessian=exact_hessian,
+                warm_start=warm,
+                time_limit=time_limit,
+                progress=progress,
+                options=chosen,
+            )
+            return motion_of_outcome(self, transcription, program, outcome)
 
     def _warn_of_idle_controls(self) -> None:
         """Controls that goals make small, and that move nothing."""
