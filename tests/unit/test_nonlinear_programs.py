@@ -200,11 +200,16 @@ def test_progress_is_told_where_it_is_asked_for(monkeypatch, capsys):
     monkeypatch.setattr(told_progress, "is_quiet", lambda: False)
     solve(program, [0.3, 0.4])
     assert capsys.readouterr().err.count("iteration") == 1  # a notebook, and not a line for each iteration
+    monkeypatch.setenv("COLUMNS", "160")
     monkeypatch.setattr(told_progress, "is_terminal", lambda: True)
     monkeypatch.setattr(told_progress, "is_quiet", lambda: False)
     solve(program, [0.3, 0.4])
     shown = capsys.readouterr().err
     assert "iteration 0: objective" in shown
+    assert "Ctrl-C ends with what is found" in shown
     assert shown.endswith("\r")
     assert not shown.rstrip("\r").split("\r")[-1].strip()
+    with ending_searches():
+        solve(program, [0.3, 0.4])
+    assert "Ctrl-C ends the command" in capsys.readouterr().err
     assert solve(program, [0.3, 0.4], progress=lambda at: at.iteration < 2).status == SolverStatus.STOPPED

@@ -31,13 +31,18 @@ def ending_searches() -> Iterator[None]:
         _ends.reset(token)
 
 
+def searches_end() -> bool:
+    """Whether Ctrl-C ends a search without what it found (`ending_searches`)."""
+    return _ends.get()
+
+
 @contextmanager
 def interruptible(run: Interruptible) -> Iterator[None]:
     """Ctrl-C asks the run to stop after its iteration, or ends it (`ending_searches`); a second one interrupts."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return
-    before, ends = signal.getsignal(signal.SIGINT), _ends.get()
+    before, ends = signal.getsignal(signal.SIGINT), searches_end()
 
     def ask(number: int, frame: Any) -> None:
         if run.stop:

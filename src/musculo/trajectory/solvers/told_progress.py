@@ -9,6 +9,7 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from musculo.compile.waiting import is_quiet, is_terminal, overwrite, say
+from musculo.trajectory.solvers.interrupts import searches_end
 
 # Nothing is told of shorter searches [s]; a terminal's line is written anew this often, and others get lines this
 # often; less often the longer a search takes, by this part of its time.
@@ -60,7 +61,7 @@ class Told:
 
     def _line(self, at: Progress, seconds: float) -> str:
         what = ", looking for a point without violations" if at.restoring else ""
-        stop = "; Ctrl-C ends with what is found" if self._terminal else ""
+        stop = f"; Ctrl-C ends {'the command' if searches_end() else 'with what is found'}" if self._terminal else ""
         return (
             f"{seconds:.0f} s, iteration {at.iteration}: objective {at.objective:.6g}, violation {at.violation:.1e}, "
             f"optimality {at.dual_infeasibility:.1e}{what}{stop}"
