@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -13,9 +15,18 @@ from musculo.errors import InvalidInput, Unsupported
 from musculo.functions import Linear
 from musculo.model import ContactGeometry, CoordinateCoupler
 from musculo.model.force import Force
+from musculo.muscle import with_de_groote_fregly_muscles
 from musculo.replications.moco import predicted_step
 from musculo.results.external_loads import ExternalForce, ExternalLoads
-from musculo.trajectory import MuscleDriven, Trapezoidal, ground_forces, predict_step, softer_contacts, track_step
+from musculo.trajectory import (
+    MuscleDriven,
+    Trapezoidal,
+    ground_forces,
+    predict_step,
+    softer_contacts,
+    track_step,
+)
+from musculo.trajectory.solvers.outcome import SolverStatus
 from support.dynamics_models import random_tree
 from support.ground_spheres import with_spheres
 from support.recorded_data import DATA, NO_DATA
@@ -166,3 +177,34 @@ def test_an_interrupt_ends_all_searches_of_a_step():
     found = track_step(model, table, Trapezoidal(8), progress=interrupt, **given)
     assert found.status.name == "STOPPED"
     assert len(heard) == 1
+
+
+def test_the_time_of_all_searches_of_a_step_is_limited():
+    if not PLANAR.is_dir():
+        pytest.skip(NO_DATA)
+    model = predicted_step.walker(PLANAR)
+    table = predicted_step.over_ground(model, PLANAR)
+    start, end = predicted_step.STRIKES
+    given = {"start": start, "end": end, "residuals": predicted_step.PELVIS, "reserves": predicted_step.TORSO}
+    heard = []
+    limited = {"time_limit": 1e-3, "progress": lambda at: heard.append(at.iteration)}
+    found = track_step(model, table, Trapezoidal(8), **limited, **given)
+    assert found.status == SolverStatus.ITERATIONS
+    assert heard.count(0) == 1
+    heard.clear()
+    step = predict_step(model, 1.2, found, reserves=predicted_step.TORSO, **limited)
+    assert step.status == SolverStatus.ITERATIONS
+    assert heard.count(0) == 1
+    with pytest.raises(InvalidInput, match="time_limit is 0"):
+        predict_step(model, 1.2, found, time_limit=0)
+
+
+def test_a_step_without_ground_is_refused():
+    model, motion = with_de_groote_fregly_muscles(musculo.demo.arm()), musculo.demo.arm_flexion()
+    spheres = with_spheres(model, {"one": (model.body_names[-1], (0.0, 0.0, 0.0))})
+    off = spheres.replace(forces=tuple(replace(force, applies_force=False) for force in spheres.forces))
+    for none in (model, off):
+        with pytest.raises(InvalidInput, match=r"touches the ground.*add a Force of the kind 'SmoothSph"):
+            track_step(none, motion, Trapezoidal(5), start=0.0, end=1.0, residuals={})
+        with pytest.raises(InvalidInput, match=r"predict_step: nothing of .* touches the ground"):
+            predict_step(none, 1.0, None)

@@ -2,15 +2,26 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from functools import partial
+
 import numpy as np
 import pytest
 
 import musculo
 import musculo.demo
-from musculo.errors import InvalidInput, UnknownName
+from musculo.errors import InvalidInput, MusculoWarning, UnknownName
 from musculo.io import with_function_paths
 from musculo.muscle import fit_paths, with_de_groote_fregly_muscles
-from musculo.trajectory import HermiteSimpson, StraightControls, Trapezoidal, tendon_forces, track_motion
+from musculo.trajectory import (
+    HermiteSimpson,
+    StraightControls,
+    Trapezoidal,
+    muscle_inverse,
+    tendon_forces,
+    track_motion,
+)
+from musculo.trajectory.solvers.outcome import SolverStatus
 from support.recorded_data import DATA, NO_DATA
 
 TOLERANCE = 1e-6
@@ -64,6 +75,22 @@ def test_weights_count(arm, lifted):
         track_motion(arm, motion, Trapezoidal(20), weights={"elbow_flexon/value": 2.0})
     with pytest.raises(InvalidInput, match="spans 0 to 1 s"):
         track_motion(arm, motion, start=0.5, end=2.0)
+
+
+def test_a_recording_in_degrees_is_warned_of_once(arm):
+    wrong = replace(musculo.demo.arm_flexion(), degrees=False)
+    for ask in (partial(track_motion, transcription=Trapezoidal(10)), muscle_inverse):
+        with pytest.warns(MusculoWarning, match="q: elbow_flexion reaches 90 rad, .*: are these degrees") as told:
+            ask(arm, wrong, reserves=1.0, max_iterations=3)
+        assert len([one for one in told if str(one.message).startswith("q:")]) == 1
+
+
+def test_the_time_of_a_search_is_limited(arm):
+    short = {"time_limit": 1e-3, "reserves": 1.0}
+    tracked = track_motion(arm, musculo.demo.arm_flexion(), Trapezoidal(20), **short)
+    assert tracked.status == SolverStatus.ITERATIONS
+    found = muscle_inverse(arm, musculo.demo.arm_flexion(), **short)
+    assert found.status == SolverStatus.ITERATIONS
 
 
 def test_periodic_motion(arm):

@@ -11,7 +11,7 @@ import numpy as np
 from musculo.analyses.static_optimization.reserves import Reserves
 from musculo.arrays import FloatArray
 from musculo.dynamics.loads.external import Loads
-from musculo.errors import InvalidInput, UnknownName
+from musculo.errors import InvalidInput, UnknownName, warned_once
 from musculo.like import Like
 from musculo.model.model import Model
 from musculo.results.result_base import Result, Series, also
@@ -96,6 +96,7 @@ def muscle_inverse(
     max_iterations: int = 500,
     like: Like | None = None,
     threads: int | None = None,
+    time_limit: float | None = None,
     progress: Tell = None,
     options: Mapping[str, str | float | int] | None = None,
 ) -> MuscleInverse:
@@ -130,7 +131,7 @@ def muscle_inverse(
         max_iterations: after which the search stops.
         like: "opensim" for OpenSim's filter.
         threads: the number of threads of geometry and dynamics; all cores by default.
-        progress: called after each iteration; False stops the search.
+        time_limit, progress: as `Problem.solve` has them.
         options: of IPOPT, by its names.
 
     Raises:
@@ -139,8 +140,9 @@ def muscle_inverse(
     """
     time = mesh_nodes(motion, start, end, interval)
     muscles = SmoothMuscles(model, tendons=tendons)
-    made = motion_at(model, motion, time, cutoff, like)
-    known, actuators = known_motion(model, made, loads, reserves, like, threads)
+    with warned_once():
+        made = motion_at(model, motion, time, cutoff, like)
+        known, actuators = known_motion(model, made, loads, reserves, like, threads)
     names = (*muscles.names, *(a.name for a in actuators))
     w = _weights(names, weights)
     count = len(muscles.names)
@@ -151,6 +153,7 @@ def muscle_inverse(
         _start(program, muscles, known),
         tolerance=tolerance,
         max_iterations=max_iterations,
+        time_limit=time_limit,
         progress=progress,
         options={"mu_strategy": "monotone"} | dict(options or {}),
     )

@@ -12,7 +12,7 @@ from musculo.analyses.recorded_motion import filtered_motion
 from musculo.analyses.static_optimization.reserves import Reserves
 from musculo.arrays import FloatArray
 from musculo.dynamics.loads.external import Loads
-from musculo.errors import InvalidInput, UnknownName
+from musculo.errors import InvalidInput, UnknownName, warned_once
 from musculo.like import Like
 from musculo.model.model import Model
 from musculo.results.table import Table
@@ -134,6 +134,7 @@ def track_motion(
     max_iterations: int = 500,
     like: Like | None = None,
     threads: int | None = None,
+    time_limit: float | None = None,
     progress: Tell = None,
     options: Mapping[str, str | float | int] | None = None,
 ) -> PredictedMotion:
@@ -170,7 +171,7 @@ def track_motion(
             translation that the recording itself moves on (by more than 0.1 m).
         goals, constraints: more of them.
         guess: where the search starts instead.
-        tolerance, max_iterations, progress, options: as `Problem.solve` has them.
+        tolerance, max_iterations, time_limit, progress, options: as `Problem.solve` has them.
         like: "opensim" for OpenSim's filter.
         threads: the number of threads of geometry and dynamics; all cores by default.
 
@@ -178,37 +179,39 @@ def track_motion(
         Unsupported: a muscle of another kind, and what `MuscleDriven` does not know.
         InvalidInput: times that the motion does not span.
     """
-    posed = tracking_problem(
-        model,
-        motion,
-        loads=loads,
-        cutoff=cutoff,
-        start=start,
-        end=end,
-        tendons=tendons,
-        reserves=reserves,
-        weights=weights,
-        tracking_weight=tracking_weight,
-        effort_weight=effort_weight,
-        tension_rate_weight=tension_rate_weight,
-        control_limit=control_limit,
-        speed_limit=speed_limit,
-        periodic=periodic,
-        goals=goals,
-        constraints=constraints,
-        like=like,
-        threads=threads,
-    )
-    duration = float(np.asarray(posed.problem.duration))
-    by_default: Any = HermiteSimpson(max(1, int(np.ceil(duration / _INTERVAL - 1e-6))))
-    return posed.problem.solve(
-        by_default if transcription is None else transcription,
-        posed.guess if guess is None else guess,
-        tolerance=tolerance,
-        max_iterations=max_iterations,
-        progress=progress,
-        options=options,
-    )
+    with warned_once():
+        posed = tracking_problem(
+            model,
+            motion,
+            loads=loads,
+            cutoff=cutoff,
+            start=start,
+            end=end,
+            tendons=tendons,
+            reserves=reserves,
+            weights=weights,
+            tracking_weight=tracking_weight,
+            effort_weight=effort_weight,
+            tension_rate_weight=tension_rate_weight,
+            control_limit=control_limit,
+            speed_limit=speed_limit,
+            periodic=periodic,
+            goals=goals,
+            constraints=constraints,
+            like=like,
+            threads=threads,
+        )
+        duration = float(np.asarray(posed.problem.duration))
+        by_default: Any = HermiteSimpson(max(1, int(np.ceil(duration / _INTERVAL - 1e-6))))
+        return posed.problem.solve(
+            by_default if transcription is None else transcription,
+            posed.guess if guess is None else guess,
+            tolerance=tolerance,
+            max_iterations=max_iterations,
+            time_limit=time_limit,
+            progress=progress,
+            options=options,
+        )
 
 
 def tendon_forces(motion: PredictedMotion) -> FloatArray:

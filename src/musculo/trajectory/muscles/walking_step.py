@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -10,7 +11,7 @@ import numpy as np
 
 from musculo.analyses.static_optimization.reserves import Reserves
 from musculo.arrays import FloatArray
-from musculo.errors import InvalidInput, UnknownName
+from musculo.errors import InvalidInput, UnknownName, warned_once
 from musculo.model.force import Force
 from musculo.model.model import Model
 from musculo.results.table import Table
@@ -36,6 +37,8 @@ _NEAR = 1.0
 # That search only prepares the next; some go round in circles near their end.
 _NEAR_ITERATIONS = 60
 _SIDES = {"_r": "_l"}
+# The least time that a search is given [s].
+_LEAST = 1e-3
 
 
 def softer_contacts(model: Model, softness: float) -> Model:
@@ -82,6 +85,7 @@ def track_step(
     tolerance: float = 1e-4,
     max_iterations: int = 300,
     threads: int | None = None,
+    time_limit: float | None = None,
     progress: Tell = None,
 ) -> PredictedMotion:
     """A step that follows a recording from heel strike to the other heel strike; ground pushes through contacts.
@@ -99,36 +103,44 @@ def track_step(
         residual_weight: of squared controls of residuals, beside 1 of excitations.
         forward: the coordinate in which the model walks; it is not periodic.
         sides: endings of names that are swapped, `{"_r": "_l"}` by default.
+        time_limit: of all searches together [s].
         tendons, weights, tracking_weight, effort_weight, tolerance, max_iterations, threads, progress: as
             `track_motion` has them.
+
+    Raises:
+        InvalidInput: nothing of the model touches the ground.
     """
+    _check_contacts(model, "track_step")
     found: PredictedMotion | None = None
-    for softness, share in _STAGES:
-        soft = softer_contacts(model, softness)
-        given = {**(reserves or {}), **residuals}
-        costs = {f"{name}_reserve/control": share * residual_weight for name in residuals}
-        posed = tracking_problem(
-            soft,
-            motion,
-            start=start,
-            end=end,
-            tendons=tendons,
-            reserves=given,
-            weights={**(weights or {}), **costs},
-            tracking_weight=tracking_weight,
-            effort_weight=effort_weight,
-            constraints=[_mirrored(MuscleDriven(soft, tendons=tendons, reserves=given), sides, forward, None)],
-            threads=threads,
-        )
-        found = posed.problem.solve(
-            transcription,
-            posed.guess if found is None else found,
-            tolerance=tolerance,
-            max_iterations=max_iterations,
-            progress=progress,
-        )
-        if found.status == SolverStatus.STOPPED:  # Ctrl-C means all searches
-            break
+    clock = _Clock(time_limit)
+    with warned_once():
+        for softness, share in _STAGES:
+            soft = softer_contacts(model, softness)
+            given = {**(reserves or {}), **residuals}
+            costs = {f"{name}_reserve/control": share * residual_weight for name in residuals}
+            posed = tracking_problem(
+                soft,
+                motion,
+                start=start,
+                end=end,
+                tendons=tendons,
+                reserves=given,
+                weights={**(weights or {}), **costs},
+                tracking_weight=tracking_weight,
+                effort_weight=effort_weight,
+                constraints=[_mirrored(MuscleDriven(soft, tendons=tendons, reserves=given), sides, forward, None)],
+                threads=threads,
+            )
+            found = posed.problem.solve(
+                transcription,
+                posed.guess if found is None else found,
+                tolerance=tolerance,
+                max_iterations=max_iterations,
+                time_limit=clock.left,
+                progress=progress,
+            )
+            if clock.ends(found):
+                break
     assert found is not None
     return found
 
@@ -151,6 +163,7 @@ def predict_step(
     tolerance: float = 1e-4,
     max_iterations: int = 500,
     threads: int | None = None,
+    time_limit: float | None = None,
     progress: Tell = None,
 ) -> PredictedMotion:
     """A step at a given mean speed with least effort: motion, excitations, duration and ground reactions are found.
@@ -176,8 +189,14 @@ def predict_step(
         acceleration_weight: w_a, which keeps motions smooth that cost nothing.
         goals, constraints: more of them.
         tolerance, max_iterations, progress: as `Problem.solve` has them.
+        time_limit: of both searches together [s].
         threads: the number of threads; all cores by default.
+
+    Raises:
+        InvalidInput: nothing of the model touches the ground, or the speed is none.
     """
+    _check_contacts(model, "predict_step")
+    clock = _Clock(time_limit)
     if not (np.isfinite(speed) and speed > 0.0):
         raise InvalidInput(f"speed is {speed!r}; give a number above zero [m/s]")
     f = MuscleDriven(model, tendons=tendons, reserves=reserves, threads=threads)
@@ -214,9 +233,10 @@ def predict_step(
             found,
             tolerance=tolerance,
             max_iterations=most,
+            time_limit=clock.left,
             progress=progress,
         )
-        if found.status == SolverStatus.STOPPED:  # Ctrl-C means both searches
+        if clock.ends(found):
             break
     assert isinstance(found, PredictedMotion)
     return found
@@ -230,6 +250,36 @@ def ground_forces(motion: PredictedMotion) -> dict[str, FloatArray]:
             forces = f.contacts.forces(tree.q, tree.u)
             return {name: forces[:, k] for k, name in enumerate(f.contacts.names)}
     raise InvalidInput("ground_forces: the problem of this motion has no contacts with ground")
+
+
+def _check_contacts(model: Model, who: str) -> None:
+    if not any(force.kind == CONTACT and force.applies_force for force in model.forces):
+        raise InvalidInput(
+            f"{who}: nothing of {model.name!r} touches the ground, so that residual forces would carry it; add a Force "
+            f"of the kind {CONTACT!r} for each sphere under its feet (model.replace(forces=(*model.forces, ...))), as "
+            "docs/questions/track_with_muscles.md shows, or follow a recording with its ground reactions: "
+            "track_motion(..., loads=...)"
+        )
+
+
+class _Clock:
+    """The time that several searches have together."""
+
+    def __init__(self, limit: float | None) -> None:
+        """With a limit [s]; None for none."""
+        if limit is not None and not limit > 0.0:
+            raise InvalidInput(f"time_limit is {limit!r}; give seconds above zero, or None for no limit")
+        self._limit, self._began = limit, time.perf_counter()
+
+    @property
+    def left(self) -> float | None:
+        """For the next search [s]; enough for it to say that it ran out of time."""
+        return None if self._limit is None else max(self._limit - (time.perf_counter() - self._began), _LEAST)
+
+    def ends(self, found: PredictedMotion) -> bool:
+        """Whether no search is to follow: Ctrl-C means all of them, and so does the limit."""
+        out = self._limit is not None and time.perf_counter() - self._began >= self._limit
+        return found.status == SolverStatus.STOPPED or (out and not found.solved)
 
 
 def _mirrored(f: MuscleDriven, sides: Mapping[str, str] | None, forward: str, speed: float | None) -> Periodic:
