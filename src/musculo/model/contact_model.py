@@ -71,7 +71,10 @@ def contact_force(
         transition_velocity: of slip at which friction is greatest [m/s].
     """
     if kind not in _KINDS:
-        raise InvalidInput(f"contact_force: kind {kind!r} is not known; it is one of {', '.join(_KINDS)}")
+        law = "; a SmoothSphereHalfSpaceForce has one sphere and states its law in Force(..., properties=...)"
+        raise InvalidInput(
+            f"contact_force: kind {kind!r} is not known; it is one of {', '.join(_KINDS)}{law if 'Smooth' in kind else ''}"
+        )
     inner = ""
     for material in materials:
         values = [
