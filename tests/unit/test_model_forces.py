@@ -286,7 +286,8 @@ def test_what_cannot_be_computed_is_left_out_with_its_reason():
 def test_arrays_that_do_not_fit():
     with pytest.raises(InvalidInput, match="HuntCrossleyForce"):
         contact_force("c", "SoftForce", [])  # type: ignore[arg-type]
-    with pytest.raises(InvalidInput, match=r"SmoothSphereHalfSpaceForce has one sphere .* Force\(..., properties=...\)"):
+    smooth = r"SmoothSphereHalfSpaceForce has one sphere .* Force\(..., properties=...\)"
+    with pytest.raises(InvalidInput, match=smooth):
         contact_force("c", "SmoothSphereHalfSpaceForce", [])  # type: ignore[arg-type]
     with pytest.raises(InvalidInput, match="q has shape"):
         model_forces(cart(SPRING), [0.0, 1.0])

@@ -71,10 +71,9 @@ def contact_force(
         transition_velocity: of slip at which friction is greatest [m/s].
     """
     if kind not in _KINDS:
-        law = "; a SmoothSphereHalfSpaceForce has one sphere and states its law in Force(..., properties=...)"
-        raise InvalidInput(
-            f"contact_force: kind {kind!r} is not known; it is one of {', '.join(_KINDS)}{law if 'Smooth' in kind else ''}"
-        )
+        smooth = "; a SmoothSphereHalfSpaceForce has one sphere and states its law in Force(..., properties=...)"
+        law = smooth if "Smooth" in kind else ""
+        raise InvalidInput(f"contact_force: kind {kind!r} is not known; it is one of {', '.join(_KINDS)}{law}")
     inner = ""
     for material in materials:
         values = [
