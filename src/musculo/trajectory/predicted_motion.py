@@ -159,10 +159,12 @@ class PredictedMotion(Result):
         d = self.program.discretization
         mesh = np.unique(np.append(d.fractions[d.limited], 0.0))
         steps = np.arange(finer) / finer
-        fractions = np.append((mesh[:-1, None] + np.diff(mesh)[:, None] * steps).ravel(), 1.0)
+        limits = list(self.problem.limits_throughout(d))
+        ends = [end for one in limits for end in one[-2:]]
+        fractions = np.unique(np.concatenate([(mesh[:-1, None] + np.diff(mesh)[:, None] * steps).ravel(), [1.0], ends]))
         values = self.variables_at(fractions)
         found: list[Violation] = []
-        for function, output, low, high, first, last in self.problem.limits_throughout(d):
+        for function, output, low, high, first, last in limits:
             inside = (fractions >= first - 1e-12) & (fractions <= last + 1e-12)
             y = function.values(np.ascontiguousarray(values[inside][:, [d.column(n) for n in function.inputs]]))[
                 :, output

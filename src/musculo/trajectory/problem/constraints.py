@@ -23,7 +23,7 @@ class Throughout:
     Args:
         what: a node function, or names of variables.
         limits: (lower, upper) or a number; or these by (patterns of) names, where others have no limits.
-        between: the part of the motion in which they hold, as fractions of the duration; its ends are nodes.
+        between: the part of the motion in which they hold, as fractions of the duration.
         outputs: which of the function, by (patterns of) names; all by default.
     """
 
@@ -44,11 +44,8 @@ class Throughout:
             raise InvalidInput(f"between={self.between}: fractions of the duration increase from 0 to 1")
         at = d.fractions[d.limited]
         nodes = d.limited[(at >= first - 1e-9) & (at <= last + 1e-9)]
-        if not nodes.size:
-            raise InvalidInput(
-                f"between={self.between}: limits of controls and outputs hold at no node there, the first is at "
-                f"{at.min():g} of the duration; give At({first:g}, ...) or a longer part of the motion"
-            )
+        if not nodes.size:  # of a short part
+            nodes = np.unique([d.node_at(first), d.node_at(last)])
         return _limited(d, self.what, self.outputs, self.limits, nodes)
 
 

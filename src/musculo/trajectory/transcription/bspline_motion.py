@@ -41,8 +41,8 @@ class BSplines:
     Args:
         control_points: of every spline, more than `degree`.
         degree: of the polynomials; 3 for cubic splines, whose accelerations are continuous.
-        points: of every span between two knots, 2 or more; a limit holds at these only, and at moments that constraints
-            name: that of `At`, the ends of `between`.
+        points: of every span between two knots, 2 or more; a limit holds at these only, or at the ends of a part of the
+            motion in which none of these lies.
         knots: fractions of the duration where polynomials meet, from 0 to 1; evenly spaced by default.
         limit_points: whether limits of values hold for control points and so at all times: a spline stays in the convex
             hull of its control points. Otherwise they hold at the points of every span.
@@ -130,7 +130,7 @@ class BSplines:
             weights=weights,
             stages=span // self.degree,
             collocated=np.arange(main, main + len(greville)),
-            limited=np.delete(np.arange(len(fractions)), np.arange(main, main + len(greville))),
+            limited=np.arange(main),
             orders=order_of,
             point_limits=self._point_limits(bases, by_name, len(variables.names)),
         )
