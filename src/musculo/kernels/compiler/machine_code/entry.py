@@ -203,7 +203,9 @@ class _Filler:
     def put(self, kind: Any, thing: Any, pointer: Any) -> None:
         """One Python object into the struct."""
         build = self.builder
-        if isinstance(kind, types.Array):
+        if kind == types.none:
+            self.require(build.icmp_unsigned("==", thing, self.nothing()))
+        elif isinstance(kind, types.Array):
             self.put_array(kind, thing, pointer)
         elif isinstance(kind, types.BaseTuple):
             self.put_tuple(kind, thing, pointer)
@@ -224,14 +226,17 @@ class _Filler:
                 number = build.call(self.api(part, _DOUBLE, _OBJECT), [thing])
                 build.store(number, cgutils.gep_inbounds(build, pointer, 0, k))
 
+    def nothing(self) -> Any:
+        """Python's None."""
+        known = self.module.globals.get("_Py_NoneStruct")
+        return ir.GlobalVariable(self.module, _BYTE, "_Py_NoneStruct") if known is None else known
+
     def put_tuple(self, kind: Any, thing: Any, pointer: Any) -> None:
         build, items = self.builder, list(kind)
         size = build.call(self.api("PyTuple_Size", _WORD, _OBJECT), [thing])
         self.require(build.icmp_signed("==", size, ir.Constant(_WORD, len(items))))
         for k, part in enumerate(items):
             item = build.call(self.api("PyTuple_GetItem", _OBJECT, _OBJECT, _WORD), [thing, ir.Constant(_WORD, k)])
-            if part == types.none:
-                continue
             self.put(part, item, cgutils.gep_inbounds(build, pointer, 0, k))
 
     def put_array(self, kind: Any, thing: Any, pointer: Any) -> None:
@@ -282,8 +287,7 @@ def _fill(context: Any, kind: Any, name: str, triple: str, layout: str) -> ir.Mo
         f.builder.store(ir.Constant(_INT, k + 1), f.which)
         get = f.api("PyTuple_GetItem", _OBJECT, _OBJECT, _WORD)
         item = f.builder.call(get, [f.arguments, ir.Constant(_WORD, k)])
-        if part != types.none:
-            f.put(part, item, cgutils.gep_inbounds(f.builder, struct, 0, k))
+        f.put(part, item, cgutils.gep_inbounds(f.builder, struct, 0, k))
     f.builder.ret(ir.Constant(_INT, 0))
     f.builder.position_at_end(f.failed)
     f.builder.call(f.api("PyErr_Clear", ir.VoidType()), [])
